@@ -1,0 +1,122 @@
+//! Why a load could not start or did not end as meant, and what to do next.
+
+use super::connect::TlsUnsupported;
+use super::observed::Observed;
+use crate::script::ScriptError;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    #[error(transparent)]
+    Tls(#[from] TlsUnsupported),
+    #[error("cannot connect to {server}: {}", deepest(.source))]
+    Connect {
+        server: String,
+        source: tokio_postgres::Error,
+    },
+    #[error("cannot prepare the workload's statements: {}", deepest(.0))]
+    Prepare(#[source] tokio_postgres::Error),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    #[error("cannot start a driver thread: {0}")]
+    Thread(#[from] std::io::Error),
+    #[error("a rate of {0} transactions a second cannot be driven")]
+    Rate(f64),
+    /// With what was measured until then.
+    #[error("the server closed the connection: {reason}")]
+    ServerGone {
+        reason: String,
+        observed: Option<Box<Observed>>,
+    },
+    /// With what was measured until then.
+    #[error("interrupted")]
+    Interrupted { observed: Option<Box<Observed>> },
+    #[error("a transaction could not be sent: {0}")]
+    Unsent(String),
+    #[error("a driver thread ended by itself; this is a defect of dbdyno")]
+    Panicked,
+}
+
+impl DriverError {
+    /// The next step, for those errors that have one.
+    pub fn hint(&self) -> Option<&str> {
+        Some(match self {
+            Self::Tls(_) => {
+                "connect over the unix socket, or with sslmode=disable on a network that you trust"
+            }
+            Self::Connect { source, .. } => match source.code().map(|code| code.code()) {
+                Some("53300") => "raise max_connections, or use fewer connections",
+                Some("28P01" | "28000") => "check the user and the password",
+                Some("3D000") => "create the database, or name another",
+                _ => "check that the server runs and that address and port are right",
+            },
+            Self::Prepare(source) => match source.code().map(|code| code.code()) {
+                Some("42P01" | "42703") => "load the workload's data first",
+                _ => return None,
+            },
+            Self::Script(error) => return error.hint(),
+            Self::Thread(_) => "raise the limits on processes and open files (ulimit -u, -n)",
+            Self::Rate(_) => "give a rate above 0",
+            Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
+            Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,
+        })
+    }
+
+    /// What was measured before the error.
+    pub fn observed(&self) -> Option<&Observed> {
+        match self {
+            Self::ServerGone { observed, .. } | Self::Interrupted { observed } => {
+                observed.as_deref()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The client library's own words are as vague as "db error": what it wraps says what happened.
+pub(crate) fn deepest(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    match (error.as_db_error(), error.source()) {
+        (Some(server), _) => format!("{} ({})", server.message(), server.code().code()),
+        (None, Some(cause)) => cause.to_string(),
+        (None, None) => error.to_string(),
+    }
+}
+
+/// What an error means for the transaction and for the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// A deadlock or a serialization failure: the same transaction may pass the next time.
+    Retry,
+    /// The server refused this transaction.
+    Transaction,
+    /// The connection is lost.
+    Gone,
+    /// Never reached the server: the next one would fail in the same way.
+    Client,
+}
+
+pub(crate) fn severity(error: &tokio_postgres::Error) -> Severity {
+    use std::error::Error as _;
+    if let Some(code) = error.code() {
+        return match code.code() {
+            "40P01" | "40001" => Severity::Retry,
+            // Shutdown by an administrator, after a crash, or still starting.
+            "57P01" | "57P02" | "57P03" => Severity::Gone,
+            _ => Severity::Transaction,
+        };
+    }
+    let io = error
+        .source()
+        .is_some_and(|cause| cause.is::<std::io::Error>());
+    if error.is_closed() || io {
+        Severity::Gone
+    } else {
+        Severity::Client
+    }
+}
+
+/// Whether it failed before anything was sent, as when a value does not fit its type.
+pub(crate) fn is_client_error(error: &tokio_postgres::Error) -> bool {
+    severity(error) == Severity::Client
+}

@@ -1,0 +1,163 @@
+//! When transactions are due in an open loop, and how to wait for that moment to within 0.1 ms.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::unix::AsyncFd;
+
+/// Arrival k is due at t0 + k/rate. Free terminals take them in order, whichever thread they run
+/// on: one queue, many servers.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    t0: Instant,
+    rate_tps: f64,
+    taken: AtomicU64,
+    begun: AtomicU64,
+}
+
+impl Schedule {
+    pub(crate) fn new(t0: Instant, rate_tps: f64) -> Self {
+        Self {
+            t0,
+            rate_tps,
+            taken: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn rate_tps(&self) -> f64 {
+        self.rate_tps
+    }
+
+    /// The next arrival nobody has taken.
+    pub(crate) fn take(&self) -> Instant {
+        let k = self.taken.fetch_add(1, Ordering::Relaxed);
+        // A rate so low that the arrival lies beyond the clock waits for ever, as it should.
+        let wait = Duration::try_from_secs_f64(k as f64 / self.rate_tps).unwrap_or(Duration::MAX);
+        let far = Duration::from_secs(100 * 365 * 86_400);
+        self.t0 + wait.min(far)
+    }
+
+    pub(crate) fn begin(&self) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Arrivals whose moment had come at `now`, from the start of the schedule.
+    pub(crate) fn due(&self, now: Instant) -> u64 {
+        match now.checked_duration_since(self.t0) {
+            Some(since) => (since.as_secs_f64() * self.rate_tps) as u64 + 1,
+            None => 0,
+        }
+    }
+}
+
+/// A timer of its own for each terminal: the runtime's wakes to the millisecond only.
+#[derive(Debug)]
+pub(crate) struct Timer(AsyncFd<OwnedFd>);
+
+impl Timer {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        // Sound here: an OwnedFd names the same open descriptor until it is dropped.
+        #[expect(
+            deprecated,
+            reason = "the successor is unsafe, for types that an OwnedFd is not"
+        )]
+        let registered = AsyncFd::new(fd)?;
+        Ok(Self(registered))
+    }
+
+    /// Returns at `due`, never before.
+    pub(crate) async fn wait_until(&self, due: Instant) -> std::io::Result<()> {
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            let value = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            let once = Itimerspec {
+                it_interval: Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                },
+                it_value: value,
+            };
+            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
+            // Not read: arming it again resets its count, and each expiry is an edge of its own. A wait
+            // that was dropped may leave readiness behind, hence the loop.
+            self.0.readable().await?.clear_ready();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_are_evenly_spaced_and_counted() {
+        let t0 = Instant::now();
+        let schedule = Schedule::new(t0, 4.0);
+        let due: Vec<Duration> = (0..4).map(|_| schedule.take() - t0).collect();
+        assert_eq!(due, [0, 250, 500, 750].map(Duration::from_millis));
+        assert_eq!(schedule.due(t0), 1);
+        assert_eq!(schedule.due(t0 + Duration::from_millis(499)), 2);
+        assert_eq!(schedule.due(t0 + Duration::from_secs(2)), 9);
+        assert_eq!(schedule.due(t0 - Duration::from_secs(1)), 0);
+        schedule.begin();
+        assert_eq!(schedule.begun(), 1);
+    }
+
+    #[test]
+    fn a_rate_of_nearly_nothing_does_not_overflow() {
+        let schedule = Schedule::new(Instant::now(), f64::MIN_POSITIVE);
+        schedule.take();
+        assert!(schedule.take() > Instant::now());
+    }
+
+    #[test]
+    fn the_timer_is_precise_and_survives_an_abandoned_wait() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let timer = Timer::new().unwrap();
+            let mut late: Vec<Duration> = Vec::new();
+            for round in 0..100_u64 {
+                if round % 10 == 0 {
+                    let soon = Instant::now() + Duration::from_micros(200);
+                    let abandoned = timer.wait_until(soon + Duration::from_secs(1));
+                    let _ = tokio::time::timeout(Duration::from_millis(1), abandoned).await;
+                }
+                let due = Instant::now() + Duration::from_micros(300 + 17 * round);
+                timer.wait_until(due).await.unwrap();
+                late.push(
+                    Instant::now()
+                        .checked_duration_since(due)
+                        .expect("never early"),
+                );
+            }
+            late.sort();
+            // The median, since the machine may be busy with something else.
+            assert!(late[50] < Duration::from_millis(1), "{:?}", late[50]);
+            println!(
+                "late: median {:?}, p90 {:?}, max {:?}",
+                late[50], late[90], late[99]
+            );
+        });
+    }
+}

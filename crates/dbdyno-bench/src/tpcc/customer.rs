@@ -1,0 +1,21 @@
+//! How payment and order status name their customer: by id or by last name (clauses 2.5.1.2, 2.6.1.2).
+
+use super::random::{Random, Text, last_name};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Customer {
+    Id(u32),
+    /// Stands for the one in the middle of all who bear it, ordered by first name.
+    LastName(Text<16>),
+}
+
+impl Customer {
+    /// 60 % by last name, 40 % by id, both non-uniform.
+    pub(crate) fn draw(random: &mut Random, c: &[u32; 3]) -> Self {
+        if random.percent(60) {
+            Self::LastName(last_name(random.nurand_last(c)))
+        } else {
+            Self::Id(random.nurand_customer(c))
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Loads the database: rows by COPY, then statistics, then keys, on several connections.
+//!
+//! VACUUM comes before the keys: without indexes it has less to do, and the foreign keys are checked
+//! three times as fast with statistics and a visibility map.
+//!
+//! A unit of work is one table of one warehouse, so that rows are spread evenly over any number of
+//! threads; every unit draws from streams of its own, so that the rows do not depend on that number.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use dbdyno_model::connection::Connection;
+use postgres::error::SqlState;
+use postgres::{Client, CopyInWriter, NoTls};
+
+use super::copy::Encoder;
+use super::error::LoadError;
+use super::{connect, schema, stored};
+use crate::tpcc::schema::{Table, rows_total};
+use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
+
+/// Bytes handed to the connection at a time: large enough that system calls do not count.
+const CHUNK: usize = 64 * 1024;
+
+/// How often progress is told and a wish to stop is looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How far a load has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// `rows`, then `analyze`, then `keys`.
+    pub phase: &'static str,
+    /// Rows, or in the later phases statements, done.
+    pub rows: u64,
+    pub rows_total: u64,
+}
+
+/// What a load came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Loaded {
+    pub rows: u64,
+    pub seconds: f64,
+    pub seconds_rows: f64,
+    pub seconds_analyze: f64,
+    pub seconds_keys: f64,
+}
+
+/// Creates and fills the tables on `threads` connections.
+///
+/// Blocks, and must not be called from within an async runtime. Raising `stop` ends it within about
+/// a second, with what was loaded left behind for `clean`.
+pub fn load(
+    connect: &Connection,
+    config: &Config,
+    threads: usize,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
+        return Err(LoadError::Warehouses(config.warehouses));
+    }
+    let clients = (0..threads.max(1))
+        .map(|_| connect::open(connect))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|source| LoadError::Connect {
+            server: connect.display(),
+            source,
+        })?;
+    let mut crew = Crew {
+        clients,
+        progress,
+        stop,
+    };
+    let start = Instant::now();
+    create_tables(&mut crew.clients[0], config)?;
+    let rows = copy_rows(&mut crew, config)?;
+    let seconds_rows = start.elapsed().as_secs_f64();
+    analyze(&mut crew)?;
+    let seconds_analyze = start.elapsed().as_secs_f64() - seconds_rows;
+    add_keys(&mut crew)?;
+    stored::finish(&mut crew.clients[0]).map_err(sql("update", "table dbdyno_tpcc"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Loaded {
+        rows,
+        seconds,
+        seconds_rows,
+        seconds_analyze,
+        seconds_keys: seconds - seconds_rows - seconds_analyze,
+    })
+}
+
+fn sql(
+    operation: &'static str,
+    object: impl Into<String>,
+) -> impl FnOnce(postgres::Error) -> LoadError {
+    let object = object.into();
+    move |source| LoadError::Sql {
+        operation,
+        object,
+        source,
+    }
+}
+
+/// All tables or none: a name already taken leaves the database as it was.
+fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> {
+    let failed = |table: &'static str| {
+        move |source: postgres::Error| match source.code() {
+            Some(code) if *code == SqlState::DUPLICATE_TABLE => LoadError::Exists { table, source },
+            _ => sql("create", format!("table {table}"))(source),
+        }
+    };
+    let mut transaction = client.transaction().map_err(sql("begin", "the load"))?;
+    stored::begin(&mut transaction, config).map_err(failed("dbdyno_tpcc"))?;
+    for (table, create) in schema::CREATE {
+        transaction
+            .batch_execute(create)
+            .map_err(failed(table.name()))?;
+    }
+    transaction.commit().map_err(sql("create", "the tables"))
+}
+
+fn copy_rows(crew: &mut Crew<'_>, config: &Config) -> Result<u64, LoadError> {
+    // Large tables first within a warehouse, so that the last units are short; warehouse by
+    // warehouse, so that threads seldom extend the same file.
+    const ORDER: [Table; 8] = [
+        Table::Stock,
+        Table::OrderLine,
+        Table::Customer,
+        Table::History,
+        Table::Orders,
+        Table::NewOrder,
+        Table::District,
+        Table::Warehouse,
+    ];
+    let mut units = vec![(Table::Item, 0)];
+    for warehouse in 1..=config.warehouses {
+        units.extend(ORDER.map(|table| (table, warehouse)));
+    }
+    let total = rows_total(config.seed, config.warehouses);
+    crew.work(
+        "rows",
+        &units,
+        total,
+        &|client, &(table, warehouse), rows| copy_unit(client, config.seed, table, warehouse, rows),
+    )
+}
+
+fn copy_unit(
+    client: &mut Client,
+    seed: u64,
+    table: Table,
+    warehouse: u32,
+    meter: &Meter<'_>,
+) -> Result<(), LoadError> {
+    let failed = || sql("copy into", format!("table {}", table.name()));
+    let writer = client
+        .copy_in(&format!("COPY {} FROM STDIN BINARY", table.name()))
+        .map_err(failed())?;
+    let mut copy = Copy {
+        writer,
+        encoder: Encoder::default(),
+        meter,
+    };
+    copy.encoder.header();
+    copy.rows(seed, table, warehouse)
+        .and_then(|()| {
+            copy.encoder.trailer();
+            copy.send()
+        })
+        .map_err(|error| match error.downcast::<postgres::Error>() {
+            Ok(source) => failed()(source),
+            // Nothing but the connection writes here, so what else fails is our own stop.
+            Err(_) => LoadError::Stopped,
+        })?;
+    copy.writer.finish().map_err(failed())?;
+    Ok(())
+}
+
+/// A COPY under way.
+struct Copy<'a> {
+    writer: CopyInWriter<'a>,
+    encoder: Encoder,
+    meter: &'a Meter<'a>,
+}
+
+impl Copy<'_> {
+    fn rows(&mut self, seed: u64, table: Table, warehouse: u32) -> io::Result<()> {
+        let w = warehouse;
+        match table {
+            Table::Warehouse => self.each([rows::warehouse(seed, w)], |to, row| to.warehouse(&row)),
+            Table::District => self.each(rows::districts(seed, w), |to, row| to.district(&row)),
+            Table::Item => self.each(rows::items(seed), |to, row| to.item(&row)),
+            Table::Stock => self.each(rows::stock(seed, w), |to, row| to.stock(w, &row)),
+            _ => (1..=DISTRICTS).try_for_each(|d| self.district_rows(seed, table, w, d)),
+        }
+    }
+
+    fn district_rows(&mut self, seed: u64, table: Table, w: u32, d: u32) -> io::Result<()> {
+        match table {
+            Table::Customer => self.each(rows::customers(seed, w, d), |to, row| {
+                to.customer(w, d, &row);
+            }),
+            Table::History => self.each(rows::history(seed, w, d), |to, row| {
+                to.history(w, d, &row);
+            }),
+            Table::NewOrder => {
+                let new = rows::orders(seed, w, d).filter(|order| order.carrier.is_none());
+                self.each(new, |to, row| to.new_order(w, d, &row))
+            }
+            Table::OrderLine => self.each(rows::order_lines(seed, w, d), |to, row| {
+                to.order_line(w, d, &row);
+            }),
+            _ => self.each(rows::orders(seed, w, d), |to, row| to.order(w, d, &row)),
+        }
+    }
+
+    fn each<Row>(
+        &mut self,
+        rows: impl IntoIterator<Item = Row>,
+        encode: impl Fn(&mut Encoder, Row),
+    ) -> io::Result<()> {
+        for row in rows {
+            encode(&mut self.encoder, row);
+            if self.encoder.bytes().len() >= CHUNK {
+                self.send()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        if self.meter.stopped() {
+            return Err(io::Error::other("stopped"));
+        }
+        self.writer.write_all(self.encoder.bytes())?;
+        self.meter.add(self.encoder.clear());
+        Ok(())
+    }
+}
+
+fn analyze(crew: &mut Crew<'_>) -> Result<(), LoadError> {
+    const ORDER: [(Table, &str); 9] = [
+        (Table::Stock, "VACUUM (ANALYZE) stock"),
+        (Table::OrderLine, "VACUUM (ANALYZE) order_line"),
+        (Table::Customer, "VACUUM (ANALYZE) customer"),
+        (Table::History, "VACUUM (ANALYZE) history"),
+        (Table::Orders, "VACUUM (ANALYZE) orders"),
+        (Table::Item, "VACUUM (ANALYZE) item"),
+        (Table::NewOrder, "VACUUM (ANALYZE) new_order"),
+        (Table::District, "VACUUM (ANALYZE) district"),
+        (Table::Warehouse, "VACUUM (ANALYZE) warehouse"),
+    ];
+    crew.statements("analyze", "analyze", &ORDER)
+}
+
+fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
+    crew.statements("keys", "index", &schema::INDEXES)?;
+    // Quick, and each needs a lock that would keep the others waiting: one after the other.
+    let client = &mut crew.clients[0];
+    for table in Table::ALL {
+        let name = table.name();
+        if table != Table::History {
+            client
+                .batch_execute(&format!(
+                    "ALTER TABLE {name} ADD CONSTRAINT {name}_pkey PRIMARY KEY USING INDEX {name}_pkey"
+                ))
+                .map_err(sql("add the primary key of", format!("table {name}")))?;
+        }
+    }
+    for (table, statement) in schema::FOREIGN_KEYS {
+        client.batch_execute(statement).map_err(sql(
+            "add the foreign keys of",
+            format!("table {}", table.name()),
+        ))?;
+    }
+    crew.statements("keys", "check the foreign keys of", &schema::VALIDATIONS)
+}
+
+/// Counts what the threads of one phase did and tells them when to give up.
+struct Meter<'a> {
+    done: AtomicU64,
+    failed: AtomicBool,
+    stop: &'a AtomicBool,
+}
+
+impl Meter<'_> {
+    fn add(&self, rows: u64) {
+        self.done.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// The connections of a load, and whom to tell and obey.
+struct Crew<'a> {
+    clients: Vec<Client>,
+    progress: &'a (dyn Fn(Progress) + Sync),
+    stop: &'a AtomicBool,
+}
+
+impl Crew<'_> {
+    /// Runs one statement a table, as many at once as there are connections.
+    fn statements(
+        &mut self,
+        phase: &'static str,
+        operation: &'static str,
+        statements: &[(Table, &str)],
+    ) -> Result<(), LoadError> {
+        let total = statements.len() as u64;
+        self.work(
+            phase,
+            statements,
+            total,
+            &|client, (table, statement), meter| {
+                client
+                    .batch_execute(statement)
+                    .map_err(sql(operation, format!("table {}", table.name())))?;
+                meter.add(1);
+                Ok(())
+            },
+        )?;
+        Ok(())
+    }
+
+    /// Does the jobs in order, each by the next connection that is free; returns what was counted.
+    fn work<Job: Sync>(
+        &mut self,
+        phase: &'static str,
+        jobs: &[Job],
+        total: u64,
+        job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
+    ) -> Result<u64, LoadError> {
+        let meter = Meter {
+            done: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            stop: self.stop,
+        };
+        let next = AtomicUsize::new(0);
+        let tokens: Vec<_> = self.clients.iter().map(Client::cancel_token).collect();
+        let (sender, results) = mpsc::channel();
+        let mut outcome = Ok(());
+        std::thread::scope(|scope| {
+            for client in &mut self.clients {
+                let (sender, next, meter) = (sender.clone(), &next, &meter);
+                scope.spawn(move || {
+                    let result = take_jobs(client, jobs, next, meter, job);
+                    // The receiver outlives the threads.
+                    let _ = sender.send(result);
+                });
+            }
+            drop(sender);
+            loop {
+                match results.recv_timeout(TICK) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        // The cause, rather than what it made the other threads stop for.
+                        if outcome
+                            .as_ref()
+                            .err()
+                            .is_none_or(LoadError::is_interruption)
+                        {
+                            outcome = Err(error);
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if meter.stopped() {
+                    // A long statement does not look at the flag. One that has just ended is not
+                    // there to cancel, which is no failure.
+                    tokens
+                        .iter()
+                        .for_each(|token| drop(token.cancel_query(NoTls)));
+                }
+                (self.progress)(Progress {
+                    phase,
+                    rows: meter.done.load(Ordering::Relaxed),
+                    rows_total: total,
+                });
+            }
+        });
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Stopped);
+        }
+        outcome.map(|()| meter.done.into_inner())
+    }
+}
+
+fn take_jobs<Job>(
+    client: &mut Client,
+    jobs: &[Job],
+    next: &AtomicUsize,
+    meter: &Meter<'_>,
+    job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
+) -> Result<(), LoadError> {
+    while !meter.stopped() {
+        let Some(taken) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            break;
+        };
+        job(client, taken, meter).inspect_err(|_| meter.failed.store(true, Ordering::Relaxed))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! How to reach a database server, resolved to one form whatever the user wrote.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A password or key that never reaches a document, a log or an error.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(secret: impl Into<String>) -> Self {
+        Self(secret.into())
+    }
+
+    /// The secret itself, for the wire only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// Directory of the unix socket.
+    Socket(PathBuf),
+    Tcp(String),
+}
+
+/// libpq's sslmode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SslMode {
+    Disable,
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    pub address: Address,
+    pub port: u16,
+    pub user: String,
+    pub password: Option<Secret>,
+    pub database: String,
+    pub ssl_mode: SslMode,
+    /// File of trusted root certificates; the system's when absent.
+    pub ssl_root_cert: Option<PathBuf>,
+    pub connect_timeout_s: u64,
+}
+
+impl Connection {
+    /// The connection as it may be shown: without its password.
+    pub fn display(&self) -> String {
+        match &self.address {
+            Address::Tcp(host) => {
+                format!(
+                    "postgres://{}@{}:{}/{}",
+                    self.user, host, self.port, self.database
+                )
+            }
+            Address::Socket(directory) => format!(
+                "postgres:///{}?host={}&port={}&user={}",
+                self.database,
+                directory.display(),
+                self.port,
+                self.user
+            ),
+        }
+    }
+
+    /// Whether the server runs on this host, as far as the address tells.
+    pub fn is_local(&self) -> bool {
+        match &self.address {
+            Address::Socket(_) => true,
+            Address::Tcp(host) => {
+                host == "localhost"
+                    || host
+                        .parse::<std::net::IpAddr>()
+                        .is_ok_and(|address| address.is_loopback())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_debug_nor_display_shows_the_password() {
+        let connection = Connection {
+            address: Address::Tcp("db.example".into()),
+            port: 5432,
+            user: "app".into(),
+            password: Some(Secret::new("hunter2")),
+            database: "shop".into(),
+            ssl_mode: SslMode::VerifyFull,
+            ssl_root_cert: None,
+            connect_timeout_s: 10,
+        };
+        assert!(!format!("{connection:?}").contains("hunter2"));
+        assert_eq!(connection.display(), "postgres://app@db.example:5432/shop");
+        assert!(!connection.is_local());
+    }
+}

@@ -1,0 +1,275 @@
+//! Facts of a Linux host: what the machine, its kernel and its storage offer a database.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Fact;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Host {
+    pub kernel_release: Fact<String>,
+    pub cpu: Cpu,
+    pub memory: Memory,
+    /// Sysctls by name (`vm.swappiness`), as the kernel has them now.
+    pub sysctl: BTreeMap<String, Fact<i64>>,
+    pub transparent_huge_pages: HugePagePolicy,
+    pub numa_nodes: Fact<u32>,
+    pub pressure: Pressure,
+    /// Counters of /proc/vmstat at both ends of the window.
+    pub vmstat: Sampled<VmStat>,
+    pub cpu_time: Sampled<CpuTime>,
+    /// Storage under the data directory.
+    pub data: Fact<Storage>,
+    /// Storage under the write-ahead log; the data's mount point again where it is not apart.
+    pub wal: Fact<Storage>,
+    pub dev_shm_bytes: Fact<u64>,
+    pub virtualisation: Fact<Virtualisation>,
+    pub container: Fact<bool>,
+    pub clocksource: Fact<String>,
+    pub governors: Fact<Vec<String>>,
+    /// Drivers that scale the frequency: under `intel_pstate`, `powersave` is not the slow governor of old.
+    pub frequency_drivers: Fact<Vec<String>>,
+    /// `performance`, `balance_performance`, …, where the processor scales itself.
+    pub energy_preferences: Fact<Vec<String>>,
+    /// The server's main process; unknown where it is not visible from here.
+    pub server_process: Fact<ServerProcess>,
+}
+
+/// A set of counters read twice, with the seconds between.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sampled<T> {
+    pub before: Fact<T>,
+    pub after: Fact<T>,
+    pub seconds: f64,
+}
+
+impl<T> Default for Sampled<T> {
+    fn default() -> Self {
+        Self {
+            before: Fact::default(),
+            after: Fact::default(),
+            seconds: 0.0,
+        }
+    }
+}
+
+impl<T> Sampled<T> {
+    /// Rate per second of one counter over the window; unknown without two samples.
+    pub fn rate(&self, counter: impl Fn(&T) -> Option<f64>) -> Option<f64> {
+        let before = counter(self.before.value()?)?;
+        let after = counter(self.after.value()?)?;
+        // A counter that went backwards was reset: the window says nothing.
+        (self.seconds > 0.0 && after >= before).then(|| (after - before) / self.seconds)
+    }
+
+    /// The newest sample there is.
+    pub fn latest(&self) -> Option<&T> {
+        self.after.value().or(self.before.value())
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Cpu {
+    pub model: Fact<String>,
+    pub online: Fact<u32>,
+    /// CPUs that the affinity mask and cpuset leave.
+    pub affinity: Fact<u32>,
+    /// Every ancestor cgroup's quota in CPUs (quota / period); empty where there is none.
+    pub quotas: Fact<Vec<CpuQuota>>,
+    /// min(affinity, cpuset, ceil(quota / period)).
+    pub effective: Fact<u32>,
+    /// The own cgroup's throttling since it was made: periods and throttled periods.
+    pub throttling: Fact<Throttling>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuQuota {
+    pub cgroup: String,
+    pub cpus: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Throttling {
+    pub periods: u64,
+    pub throttled: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Memory {
+    pub total_bytes: Fact<u64>,
+    pub available_bytes: Fact<u64>,
+    pub swap_total_bytes: Fact<u64>,
+    pub swap_free_bytes: Fact<u64>,
+    /// Devices and files that are swapped to (`/dev/zram0`); empty where swap is off.
+    pub swap_devices: Fact<Vec<String>>,
+    pub commit_limit_bytes: Fact<u64>,
+    pub committed_bytes: Fact<u64>,
+    pub page_tables_bytes: Fact<u64>,
+    pub huge_page_size_bytes: Fact<u64>,
+    pub huge_pages_total: Fact<u64>,
+    pub huge_pages_free: Fact<u64>,
+    pub huge_pages_reserved: Fact<u64>,
+    /// Every ancestor cgroup's limit; an absent or unlimited one is not listed.
+    pub limits: Fact<Vec<MemoryLimit>>,
+    /// min(MemTotal, every limit). Swap never counts.
+    pub effective_bytes: Fact<u64>,
+    /// Out-of-memory kills in the own cgroup, where it counts them.
+    pub oom_kills: Fact<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLimit {
+    pub cgroup: String,
+    /// `memory.max`, `memory.high` or v1's `memory.limit_in_bytes`.
+    pub control: String,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct HugePagePolicy {
+    pub enabled: Fact<String>,
+    pub defrag: Fact<String>,
+}
+
+/// Pressure stall information: share of time (percent, last 10 and 60 s) in which some task waited.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Pressure {
+    pub cpu: Fact<Stall>,
+    pub memory: Fact<Stall>,
+    pub io: Fact<Stall>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    pub some_avg10: f64,
+    pub some_avg60: f64,
+    /// Total stalled time since boot, microseconds.
+    pub some_total_us: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct VmStat {
+    pub pswpin: Option<u64>,
+    pub pswpout: Option<u64>,
+    pub compact_stall: Option<u64>,
+    pub oom_kill: Option<u64>,
+}
+
+/// /proc/stat's first line, in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTime {
+    pub user: u64,
+    pub nice: u64,
+    pub system: u64,
+    pub idle: u64,
+    pub iowait: u64,
+    pub irq: u64,
+    pub softirq: u64,
+    pub steal: u64,
+}
+
+impl CpuTime {
+    /// Time in which the CPUs did anything for this machine.
+    pub fn busy(&self) -> u64 {
+        self.user + self.nice + self.system + self.irq + self.softirq
+    }
+
+    pub fn total(&self) -> u64 {
+        self.busy() + self.idle + self.iowait + self.steal
+    }
+}
+
+/// A directory's way down to the disks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Storage {
+    pub path: String,
+    pub mount_point: String,
+    /// What is mounted, as the kernel names it.
+    pub source: String,
+    pub filesystem: String,
+    pub mount_options: Vec<String>,
+    pub total_bytes: Fact<u64>,
+    /// Free to an unprivileged user.
+    pub free_bytes: Fact<u64>,
+    pub total_inodes: Fact<u64>,
+    pub free_inodes: Fact<u64>,
+    /// From the mounted device down to the disks; empty for file systems without one.
+    pub devices: Fact<Vec<BlockDevice>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockDevice {
+    pub name: String,
+    pub kind: BlockDeviceKind,
+    /// Start of a partition in 512-byte sectors.
+    pub start_sector: Option<u64>,
+    pub scheduler: Fact<String>,
+    pub read_ahead_kib: Fact<u64>,
+    pub rotational: Fact<bool>,
+    /// `write back` or `write through`, as the kernel believes it.
+    pub write_cache: Fact<String>,
+    pub fua: Fact<bool>,
+    pub nr_requests: Fact<u64>,
+    /// How far the device's start is off its physical blocks; anything but 0 is misaligned.
+    #[serde(default)]
+    pub alignment_offset_bytes: Fact<u64>,
+    #[serde(default)]
+    pub physical_block_bytes: Fact<u64>,
+    /// The device's preferred size, for an array its full stripe; 0 where it has none.
+    #[serde(default)]
+    pub optimal_io_bytes: Fact<u64>,
+    /// An md array's geometry and state.
+    #[serde(default)]
+    pub raid: Option<Raid>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Raid {
+    /// `raid0`, `raid10`, …, as the kernel writes it.
+    pub level: Fact<String>,
+    pub disks: Fact<u64>,
+    pub chunk_bytes: Fact<u64>,
+    /// Disks that are missing; levels without redundancy do not count them.
+    pub degraded_disks: Fact<u64>,
+    /// `resync`, `bitmap`, `journal` or `ppl`: what closes the write hole.
+    pub consistency_policy: Fact<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockDeviceKind {
+    Partition,
+    Disk,
+    Nvme,
+    Virtio,
+    DeviceMapper,
+    MdRaid,
+    Loop,
+    #[default]
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Virtualisation {
+    /// `none`, or the hypervisor as far as it shows itself (`kvm`, `firecracker`, `amazon`, …).
+    pub kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerProcess {
+    pub pid: u32,
+    pub oom_score_adj: Fact<i64>,
+    /// Soft limits by name of /proc/PID/limits; `None` is unlimited.
+    pub limits: BTreeMap<String, Option<u64>>,
+    pub swap_bytes: Fact<u64>,
+    pub resident_bytes: Fact<u64>,
+}

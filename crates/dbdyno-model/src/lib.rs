@@ -1,0 +1,23 @@
+//! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them.
+
+pub mod class;
+pub mod connection;
+pub mod fact;
+pub mod facts;
+pub mod finding;
+pub mod host;
+pub mod plan;
+pub mod postgres;
+pub mod run;
+pub mod tune;
+pub mod verdict;
+
+pub use class::{Class, Needs};
+pub use connection::{Address, Connection, Secret, SslMode};
+pub use fact::Fact;
+pub use facts::{Facts, Intent};
+pub use finding::{Evidence, Finding, Outcome, Recommendation, Severity};
+pub use plan::{Change, HostAction, Plan};
+pub use run::Run;
+pub use tune::Tune;
+pub use verdict::Verdict;

@@ -1,0 +1,290 @@
+//! Facts of a PostgreSQL server, 13 to 18.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Fact;
+use crate::host::Sampled;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Postgres {
+    /// `server_version_num`: 150020 is 15.20.
+    pub version_num: u32,
+    /// `server_version`, as the server words it.
+    pub version: String,
+    /// pg_settings by name; what the server does not list does not exist there.
+    pub settings: BTreeMap<String, Setting>,
+    pub role: Fact<ReplicationRole>,
+    pub started_at: Fact<String>,
+    pub database: Sampled<Database>,
+    pub wal: Sampled<Wal>,
+    pub checkpoints: Sampled<Checkpoints>,
+    pub io: Sampled<Io>,
+    pub tables: Fact<Vec<Table>>,
+    pub extensions: Fact<Vec<Extension>>,
+    pub databases: Fact<Vec<DatabaseAge>>,
+    pub activity: Fact<Activity>,
+    pub slots: Fact<Vec<ReplicationSlot>>,
+    /// Errors and shadowed lines of the configuration files (pg_file_settings).
+    pub file_errors: Fact<Vec<String>>,
+    /// Views that the role may not read, with the grant that opens each.
+    pub missing_privileges: Vec<MissingPrivilege>,
+    /// Recognised managed service or operator: nothing below the server is the user's to change.
+    pub managed_by: Option<String>,
+}
+
+impl Postgres {
+    /// Major version: 15 for 15.20.
+    pub fn major(&self) -> u32 {
+        self.version_num / 10_000
+    }
+
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.settings.get(name)
+    }
+
+    /// A setting's value in bytes, seconds or bare numbers, unit applied.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.setting(name)?.number()
+    }
+
+    pub fn bytes(&self, name: &str) -> Option<u64> {
+        self.setting(name)?.bytes()
+    }
+
+    pub fn is_on(&self, name: &str) -> Option<bool> {
+        match self.setting(name)?.value.as_str() {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// One row of pg_settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// `setting`: in `unit`, not humane; `(hidden)` where it may hold a secret.
+    pub value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// `internal`, `postmaster`, `sighup`, `superuser-backend`, `backend`, `superuser`, `user`.
+    pub context: String,
+    /// `bool`, `enum`, `integer`, `real`, `string`.
+    pub vartype: String,
+    /// Where the value came from: `default`, `configuration file`, `command line`, …
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_value: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enum_values: Vec<String>,
+    #[serde(default)]
+    pub pending_restart: bool,
+}
+
+impl Setting {
+    /// The value as a number in its base unit: bytes for memory, seconds for time.
+    pub fn number(&self) -> Option<f64> {
+        let value: f64 = self.value.parse().ok()?;
+        // -1 and 0 are words ("automatic", "off") whatever the unit.
+        if value < 0.0 {
+            return Some(value);
+        }
+        Some(value * self.unit_factor()?)
+    }
+
+    pub fn bytes(&self) -> Option<u64> {
+        let number = self.number()?;
+        (number >= 0.0 && self.is_memory()).then_some(number as u64)
+    }
+
+    pub fn is_memory(&self) -> bool {
+        matches!(self.unit.as_deref(), Some(unit) if unit.ends_with('B'))
+    }
+
+    /// Bytes or seconds in one of the setting's units; 1 without a unit.
+    pub fn unit_factor(&self) -> Option<f64> {
+        Some(match self.unit.as_deref() {
+            None | Some("") => 1.0,
+            Some("us") => 1e-6,
+            Some("ms") => 1e-3,
+            Some("s") => 1.0,
+            Some("min") => 60.0,
+            Some("h") => 3600.0,
+            Some("d") => 86_400.0,
+            Some(unit) => {
+                let digits: String = unit.chars().take_while(char::is_ascii_digit).collect();
+                let count: f64 = if digits.is_empty() {
+                    1.0
+                } else {
+                    digits.parse().ok()?
+                };
+                let base = match &unit[digits.len()..] {
+                    "B" => 1.0,
+                    "kB" => 1024.0,
+                    "MB" => 1024.0 * 1024.0,
+                    "GB" => 1024.0 * 1024.0 * 1024.0,
+                    _ => return None,
+                };
+                count * base
+            }
+        })
+    }
+
+    /// Neither the compiled-in default nor something that initdb or the server derived.
+    pub fn is_set_by_user(&self) -> bool {
+        !matches!(
+            self.source.as_str(),
+            "default" | "override" | "client" | "session"
+        )
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplicationRole {
+    Primary,
+    Standby,
+}
+
+/// pg_stat_database of the connected database.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Database {
+    pub name: String,
+    pub size_bytes: Option<u64>,
+    pub commits: u64,
+    pub rollbacks: u64,
+    pub blocks_read: u64,
+    pub blocks_hit: u64,
+    pub temp_bytes: u64,
+    pub temp_files: u64,
+    pub deadlocks: u64,
+    pub checksum_failures: Option<u64>,
+    pub stats_reset: Option<String>,
+    /// Age of the statistics in seconds; rules on counters need a long enough window.
+    pub stats_age_s: Option<f64>,
+    /// Sums over pg_stat_user_tables.
+    pub dead_tuples: Option<u64>,
+    pub hot_updates: Option<u64>,
+    pub updates: Option<u64>,
+}
+
+/// pg_stat_wal (14 and later) and the WAL position.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Wal {
+    /// Bytes of WAL since the beginning of time (the insert position); none on a standby.
+    pub position_bytes: Option<u64>,
+    pub records: Option<u64>,
+    pub full_page_images: Option<u64>,
+    pub bytes: Option<u64>,
+    pub buffers_full: Option<u64>,
+    /// Size of pg_wal, where the role may list it.
+    pub directory_bytes: Option<u64>,
+}
+
+/// pg_stat_checkpointer (17 and later) or pg_stat_bgwriter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Checkpoints {
+    pub timed: u64,
+    pub requested: u64,
+    pub write_time_ms: f64,
+    pub sync_time_ms: f64,
+    pub buffers_written: u64,
+    pub buffers_clean: u64,
+    pub maxwritten_clean: u64,
+    /// Buffers that backends had to write themselves; from pg_stat_io since 17.
+    pub buffers_backend: Option<u64>,
+    pub buffers_alloc: u64,
+}
+
+/// pg_stat_io (16 and later), summed over backends, in blocks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Io {
+    pub reads: Option<u64>,
+    pub writes: Option<u64>,
+    pub client_writes: Option<u64>,
+    pub evictions: Option<u64>,
+    pub hits: Option<u64>,
+}
+
+/// A table with what vacuum needs; the largest and the most changed ones are kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Table {
+    pub schema: String,
+    pub name: String,
+    /// With its indexes and TOAST.
+    pub size_bytes: u64,
+    /// Planner's row estimate; none where the table was never analysed.
+    pub rows_estimate: Option<f64>,
+    pub live_tuples: u64,
+    pub dead_tuples: u64,
+    pub modified_since_analyze: u64,
+    pub inserted_since_vacuum: Option<u64>,
+    pub never_vacuumed: bool,
+    pub never_analyzed: bool,
+    pub xid_age: u64,
+    /// reloptions as `name=value`.
+    pub options: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Extension {
+    pub name: String,
+    pub version: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DatabaseAge {
+    pub name: String,
+    pub xid_age: u64,
+    pub multixact_age: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Activity {
+    pub connections: u64,
+    pub active: u64,
+    pub idle_in_transaction: u64,
+    pub oldest_transaction_s: Option<f64>,
+    pub oldest_idle_in_transaction_s: Option<f64>,
+    /// Age in transactions of the oldest xmin that holds vacuum back.
+    pub oldest_xmin_age: Option<u64>,
+    pub prepared_transactions: u64,
+    pub oldest_prepared_s: Option<f64>,
+    pub standbys: u64,
+    pub autovacuum_workers: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ReplicationSlot {
+    pub name: String,
+    pub active: bool,
+    pub retained_bytes: Option<u64>,
+    pub wal_status: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingPrivilege {
+    pub object: String,
+    /// SQL that grants it.
+    pub grant: String,
+}

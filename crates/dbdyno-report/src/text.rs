@@ -1,0 +1,157 @@
+//! Wrapping and joining of plain text.
+
+/// Columns of a page where the caller knows no better.
+pub const DEFAULT_WIDTH: usize = 80;
+
+/// Below this, tables and settings no longer fit; a narrower terminal wraps by itself.
+const MIN_WIDTH: usize = 60;
+
+/// Stays beside the number before it.
+const UNITS: [&str; 16] = [
+    "%", "×", "s", "ms", "µs", "min", "h", "d", "TPS", "B", "KiB", "MiB", "GiB", "TiB", "pair",
+    "pairs",
+];
+
+/// The width a page is laid out for.
+pub(crate) fn page_width(width: usize) -> usize {
+    width.max(MIN_WIDTH)
+}
+
+/// Columns that a text takes: our texts hold no wide or combining characters.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text in lines of at most `width` columns, broken at spaces, and within a word only where
+/// the word alone is wider. A number keeps its unit beside it.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words(text) {
+        for piece in pieces(&word, width) {
+            let gap = usize::from(!line.is_empty());
+            if gap > 0 && columns(&line) + gap + columns(&piece) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&piece);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// The wrapped text as a block: `first` before the first line, as many spaces before the others.
+pub(crate) fn hang(first: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = columns(first);
+    let room = width.saturating_sub(indent).max(1);
+    wrap(text, room)
+        .into_iter()
+        .enumerate()
+        .map(|(index, line)| {
+            if index == 0 {
+                format!("{first}{line}")
+            } else {
+                format!("{}{line}", " ".repeat(indent))
+            }
+        })
+        .collect()
+}
+
+/// Lines to a text that ends with a line feed.
+pub(crate) fn page(lines: &[String]) -> String {
+    lines
+        .iter()
+        .flat_map(|line| [line.as_str(), "\n"])
+        .collect()
+}
+
+/// `1 pair`, `4 pairs`.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", crate::number::count(count))
+}
+
+/// `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// The text, cut where it is longer than so many columns.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Words between spaces, units glued to their numbers.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
+        match words.last_mut() {
+            Some(last) if UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// A word cut to the width, where it is wider.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    if columns(word) <= width {
+        return vec![word.to_owned()];
+    }
+    let chars: Vec<char> = word.chars().collect();
+    chars
+        .chunks(width.max(1))
+        .map(|chunk| chunk.iter().collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            wrap("differences under 3.9 % cannot", 21),
+            ["differences under", "3.9 % cannot"]
+        );
+        assert_eq!(hang("why: ", "aa bb cc", 11), ["why: aa bb", "     cc"]);
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        assert_eq!(list(&items), "a, b and c");
+        assert_eq!(list(&items[..1]), "a");
+        assert_eq!(plural(1, "pair"), "1 pair");
+        assert_eq!(plural(0, "pair"), "0 pairs");
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_loses_nothing_and_keeps_the_width(text in "[a-z0-9 %]{0,200}", width in 1_usize..90) {
+            let lines = wrap(&text, width);
+            prop_assert!(lines.iter().all(|line| columns(line) <= width));
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(bare(&lines.join(" ")), bare(&text));
+        }
+    }
+}

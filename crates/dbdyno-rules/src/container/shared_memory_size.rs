@@ -1,0 +1,144 @@
+//! /dev/shm is too small for parallel queries.
+//!
+//! ## What it finds
+//! `/dev/shm` of 64 MiB or less (the default of Docker and Kubernetes) while parallel query is on
+//! and `dynamic_shared_memory_type` is `posix`.
+//!
+//! ## Why it matters
+//! The workers of a parallel query share their hash tables and tuples through files in `/dev/shm`.
+//! When it is full the query fails with "could not resize shared memory segment: No space left on
+//! device", although memory and disk are free.
+//!
+//! ## What to do
+//! Start the container with `--shm-size`, or mount an `emptyDir` of medium `Memory` at `/dev/shm`:
+//! at least 1 GiB, or parallel queries at once × (workers + 1) × work_mem × hash_mem_multiplier.
+//!
+//! ## Risk
+//! None to data. What is stored in `/dev/shm` counts as the container's memory.
+//!
+//! ## When it does not apply
+//! Servers without parallel query, and those that keep dynamic shared memory elsewhere (`sysv`,
+//! `mmap`).
+//!
+//! ## Sources
+//! - <https://hub.docker.com/_/postgres> (unverified)
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{
+    FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "container.shared_memory_size",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://hub.docker.com/_/postgres (unverified)"],
+    check,
+    source_text: include_str!("shared_memory_size.rs"),
+};
+
+const MIB: u64 = 1 << 20;
+const CONTAINER_DEFAULT_BYTES: u64 = 64 * MIB;
+const LEAST_BYTES: u64 = 1024 * MIB;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let server = server(facts)?;
+    let kind = setting_text(server, "dynamic_shared_memory_type")?;
+    if kind != "posix" {
+        return Err(Outcome::NotApplicable(format!(
+            "dynamic_shared_memory_type is {kind}: /dev/shm is not used"
+        )));
+    }
+    let per_gather = setting_number(server, "max_parallel_workers_per_gather")?;
+    let workers = setting_number(server, "max_parallel_workers")?;
+    if per_gather == 0.0 || workers == 0.0 {
+        return Err(Outcome::NotApplicable("parallel query is off".to_owned()));
+    }
+    let fact = &host(facts)?.dev_shm_bytes;
+    let bytes = need(fact, "size of /dev/shm")?;
+    if bytes > CONTAINER_DEFAULT_BYTES {
+        return Ok(Outcome::Ok);
+    }
+    let at_once = (workers / per_gather).max(1.0);
+    let hash = setting_number(server, "work_mem")? * setting_number(server, "hash_mem_multiplier")?;
+    let wanted = (at_once * (per_gather + 1.0) * hash) as u64;
+    // In whole MiB, as the options want it.
+    let wanted_mib = wanted.max(LEAST_BYTES).div_ceil(MIB);
+    Ok(RULE
+        .finding(format!(
+            "/dev/shm has {}: parallel queries ({per_gather} workers each, {workers} in all) fail \
+             when their hash tables fill it",
+            humane_bytes(bytes),
+        ))
+        .evidence("/dev/shm", bytes, &fact.origin)
+        .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings")
+        .host_action(
+            format!(
+                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
+                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
+            ),
+            Needs::Restart,
+        )
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn small() -> Facts {
+        let mut facts = healthy();
+        facts.host.as_mut().unwrap().dev_shm_bytes = Fact::known(64 << 20, "statvfs /dev/shm");
+        facts
+    }
+
+    #[test]
+    fn the_container_default_is_found() {
+        let finding = finding(&RULE, &small());
+        insta::assert_snapshot!(finding.message, @"/dev/shm has 64 MiB: parallel queries (2 workers each, 8 in all) fail when their hash tables fill it");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("docker run --shm-size=1024m,")
+        );
+    }
+
+    #[test]
+    fn a_large_work_mem_wants_more() {
+        let mut facts = small();
+        // 8/2 queries × 3 processes × 256 MB × 2.
+        set(&mut facts, "work_mem", "262144");
+        let finding = finding(&RULE, &facts);
+        assert!(finding.host_actions[0].action.contains("--shm-size=6144m"));
+    }
+
+    #[test]
+    fn half_of_the_memory_is_fine() {
+        ok(&RULE, &healthy());
+    }
+
+    #[test]
+    fn no_parallel_query_and_other_kinds_are_not_applicable() {
+        let mut facts = small();
+        set(&mut facts, "max_parallel_workers_per_gather", "0");
+        not_applicable(&RULE, &facts);
+        let mut facts = small();
+        set(&mut facts, "dynamic_shared_memory_type", "sysv");
+        not_applicable(&RULE, &facts);
+    }
+
+    #[test]
+    fn a_server_elsewhere_is_unknown() {
+        let mut facts = small();
+        facts.host = None;
+        assert!(unknown(&RULE, &facts).starts_with("the host"));
+    }
+}

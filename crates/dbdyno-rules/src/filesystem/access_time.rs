@@ -1,0 +1,113 @@
+//! Every read of a file writes its access time.
+//!
+//! ## What it finds
+//! A file system under the database that is mounted without `noatime` and `relatime`.
+//!
+//! ## Why it matters
+//! With strict access times each read dirties an inode, which is written back later and mixes small
+//! metadata writes into the database's. `relatime`, the default since Linux 2.6.30, already removes
+//! most of them.
+//!
+//! ## What to do
+//! Mount with `noatime`. The gain is small where files are few and large.
+//!
+//! ## Risk
+//! None to the server. Programs that look at access times (some mail and backup tools) see old
+//! ones.
+//!
+//! ## When it does not apply
+//! `relatime`, `noatime` and `lazytime` pass.
+//!
+//! ## Sources
+//! - <https://man7.org/linux/man-pages/man8/mount.8.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, settle, storages};
+
+pub(super) const RULE: Rule = Rule {
+    id: "filesystem.access_time",
+    severity: Severity::Info,
+    confidence: Confidence::High,
+    sources: &["https://man7.org/linux/man-pages/man8/mount.8.html"],
+    check,
+    source_text: include_str!("access_time.rs"),
+};
+
+const CHEAP: [&str; 3] = ["noatime", "relatime", "lazytime"];
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let host = host(facts)?;
+    let strict = storages(host)?.into_iter().find(|storage| {
+        !storage
+            .mount_options
+            .iter()
+            .any(|option| CHEAP.contains(&option.as_str()))
+    });
+    let Some(storage) = strict else {
+        return Ok(Outcome::Ok);
+    };
+    let mount = &storage.mount_point;
+    Ok(RULE
+        .finding(format!(
+            "{mount} is mounted with strict access times: every read writes an inode"
+        ))
+        .evidence(
+            "mount options",
+            storage.mount_options.join(","),
+            &host.data.origin,
+        )
+        .host_action(
+            format!("add noatime to {mount} in /etc/fstab, then: mount -o remount,noatime {mount}"),
+            Needs::Remount,
+        )
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn mounted(options: &[&str]) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let mut data = host.data.value().unwrap().clone();
+        data.mount_options = options.iter().map(|option| (*option).to_owned()).collect();
+        host.data = Fact::known(data, "/proc/self/mountinfo");
+        facts
+    }
+
+    #[test]
+    fn strict_access_times_are_found() {
+        let finding = finding(&RULE, &mounted(&["rw", "nosuid"]));
+        insta::assert_snapshot!(finding.message, @"/ is mounted with strict access times: every read writes an inode");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .ends_with("mount -o remount,noatime /")
+        );
+    }
+
+    #[test]
+    fn relatime_and_noatime_are_fine() {
+        ok(&RULE, &healthy());
+        ok(&RULE, &mounted(&["rw", "noatime"]));
+    }
+
+    #[test]
+    fn storage_that_was_not_read_is_unknown() {
+        let mut facts = healthy();
+        facts.host.as_mut().unwrap().data = Fact::default();
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "storage of the data directory: not collected"
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! A file system under the database is nearly full.
+//!
+//! ## What it finds
+//! Less than 10 % of the bytes or inodes free (below 5 % it is critical), or less free than twice
+//! `max_wal_size` on the file system that holds the write-ahead log.
+//!
+//! ## Why it matters
+//! When the write-ahead log cannot grow, the server panics and shuts down. When the data cannot
+//! grow, statements fail. `max_wal_size` is a goal and no limit: under load, and behind a slot or
+//! an archive that lags, the log passes it.
+//!
+//! ## What to do
+//! Add space, or remove what holds the log back: unused replication slots, a failing
+//! archive_command. On an ext4 volume for data only, `tune2fs -m 1` hands most of the 5 % reserved
+//! for root back.
+//!
+//! ## Risk
+//! None in adding space. Never delete files from pg_wal by hand.
+//!
+//! ## When it does not apply
+//! File systems without a fixed number of inodes are judged by bytes alone. How fast the space
+//! shrinks is not known from one look.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/disk-full.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Storage;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, settle, storages};
+
+pub(super) const RULE: Rule = Rule {
+    id: "filesystem.space",
+    severity: Severity::Critical,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/disk-full.html"],
+    check,
+    source_text: include_str!("space.rs"),
+};
+
+const WARN_SHARE: f64 = 0.10;
+const CRITICAL_SHARE: f64 = 0.05;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let storages = storages(host(facts)?)?;
+    let log_bytes = facts
+        .postgres
+        .as_ref()
+        .and_then(|server| server.bytes("max_wal_size"));
+    let log_storage = storages.len() - 1;
+    let mut worst: Option<(Severity, String, &Storage)> = None;
+    for (index, storage) in storages.iter().enumerate() {
+        let log_bytes = log_bytes.filter(|_| index == log_storage);
+        let found = shortages(storage, log_bytes)?;
+        for (severity, message) in found {
+            if worst.as_ref().is_none_or(|(so_far, ..)| severity > *so_far) {
+                worst = Some((severity, message, storage));
+            }
+        }
+    }
+    let Some((severity, message, storage)) = worst else {
+        return match (&facts.postgres, log_bytes) {
+            (Some(_), None) => Err(Outcome::Unknown(
+                "max_wal_size: pg_settings does not list it".to_owned(),
+            )),
+            _ => Ok(Outcome::Ok),
+        };
+    };
+    let mut action = format!(
+        "add space to {}; look first for inactive replication slots and a failing archive_command",
+        storage.mount_point
+    );
+    if storage.filesystem == "ext4" && storage.mount_point != "/" {
+        action += &format!(
+            "; on a volume for data only: tune2fs -m 1 {}",
+            storage.source
+        );
+    }
+    Ok(RULE
+        .finding(message)
+        .severity(severity)
+        .evidence(
+            "free bytes",
+            need(&storage.free_bytes, "free")?,
+            &storage.free_bytes.origin,
+        )
+        .evidence(
+            "all bytes",
+            need(&storage.total_bytes, "size")?,
+            &storage.total_bytes.origin,
+        )
+        .host_action(action, Needs::Online)
+        .into_outcome())
+}
+
+/// What is short on one file system; `log_bytes` is max_wal_size where the log lies on it.
+fn shortages(
+    storage: &Storage,
+    log_bytes: Option<u64>,
+) -> Result<Vec<(Severity, String)>, Outcome> {
+    let mount = &storage.mount_point;
+    let free = need(&storage.free_bytes, &format!("free space of {mount}"))?;
+    let total = need(&storage.total_bytes, &format!("size of {mount}"))?;
+    if total == 0 {
+        return Err(Outcome::Unknown(format!(
+            "size of {mount}: the file system reports 0"
+        )));
+    }
+    let mut found = Vec::new();
+    if let Some(log) = log_bytes
+        && free < log.saturating_mul(2)
+    {
+        let message = format!(
+            "{mount} has {} free, less than twice max_wal_size ({})",
+            humane_bytes(free),
+            humane_bytes(log)
+        );
+        found.push((Severity::Critical, message));
+    }
+    if let Some((severity, percent)) = short(free, total) {
+        let (free, total) = (humane_bytes(free), humane_bytes(total));
+        found.push((
+            severity,
+            format!("{mount} has {free} of {total} free ({percent} %)"),
+        ));
+    }
+    let inodes = need(&storage.total_inodes, &format!("inodes of {mount}"))?;
+    if inodes > 0 {
+        let free = need(&storage.free_inodes, &format!("free inodes of {mount}"))?;
+        if let Some((severity, percent)) = short(free, inodes) {
+            let message = format!("{mount} has {free} of {inodes} inodes free ({percent} %)");
+            found.push((severity, message));
+        }
+    }
+    Ok(found)
+}
+
+fn short(free: u64, total: u64) -> Option<(Severity, String)> {
+    let share = free as f64 / total as f64;
+    let percent = humane_number(share * 100.0);
+    if share < CRITICAL_SHARE {
+        Some((Severity::Critical, percent))
+    } else if share < WARN_SHARE {
+        Some((Severity::Warn, percent))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, set, unknown};
+    use dbdyno_model::host::Storage;
+    use dbdyno_model::{Fact, Facts, Severity};
+
+    const GIB: u64 = 1 << 30;
+
+    fn with_data(change: impl FnOnce(&mut Storage)) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let mut data = host.data.value().unwrap().clone();
+        change(&mut data);
+        host.data = Fact::known(data, "/proc/self/mountinfo");
+        facts
+    }
+
+    fn with_free(free: u64) -> Facts {
+        with_data(|data| {
+            data.total_bytes = Fact::known(100 * GIB, "statvfs");
+            data.free_bytes = Fact::known(free, "statvfs");
+        })
+    }
+
+    #[test]
+    fn eight_percent_are_warned_of() {
+        let finding = finding(&RULE, &with_free(8 * GIB));
+        insta::assert_snapshot!(finding.message, @"/ has 8 GiB of 100 GiB free (8 %)");
+        assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn less_than_twice_the_log_is_critical() {
+        let mut facts = with_free(30 * GIB);
+        set(&mut facts, "max_wal_size", "16384");
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"/ has 30 GiB free, less than twice max_wal_size (16 GiB)");
+        assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    #[test]
+    fn the_log_is_judged_where_it_lies() {
+        let mut facts = with_free(30 * GIB);
+        set(&mut facts, "max_wal_size", "16384");
+        let host = facts.host.as_mut().unwrap();
+        let mut wal = host.data.value().unwrap().clone();
+        wal.mount_point = "/wal".to_owned();
+        wal.free_bytes = Fact::known(60 * GIB, "statvfs");
+        host.wal = Fact::known(wal, "/proc/self/mountinfo");
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn inodes_run_out_too() {
+        let facts = with_data(|data| data.free_inodes = Fact::known(160_000, "statvfs"));
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.message,
+            "/ has 160000 of 16000000 inodes free (1 %)"
+        );
+        assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    #[test]
+    fn a_third_free_is_fine() {
+        ok(&RULE, &healthy());
+        ok(
+            &RULE,
+            &with_data(|data| data.total_inodes = Fact::known(0, "statvfs")),
+        );
+    }
+
+    #[test]
+    fn space_that_was_not_read_is_unknown() {
+        let facts =
+            with_data(|data| data.free_bytes = Fact::unknown("permission denied", "statvfs"));
+        assert_eq!(unknown(&RULE, &facts), "free space of /: permission denied");
+    }
+}

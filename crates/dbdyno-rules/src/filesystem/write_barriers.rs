@@ -1,0 +1,134 @@
+//! The file system does not flush the disk's cache.
+//!
+//! ## What it finds
+//! `nobarrier` or `barrier=0` among the mount options.
+//!
+//! ## Why it matters
+//! Without barriers fsync returns before the drive has emptied its cache. A power cut then loses
+//! commits that were acknowledged, and may write a data page but not the log record that belongs to
+//! it: the database is corrupt, and recovery cannot tell.
+//!
+//! ## What to do
+//! Remove the option from /etc/fstab and mount again with barriers.
+//!
+//! ## Risk
+//! None to data. Commits become as slow as the drive's flush really is.
+//!
+//! ## When it does not apply
+//! File systems without that option. On ext4 it is tolerable only where every cache below keeps its
+//! content through a power cut. XFS dropped the option in Linux 4.19.
+//!
+//! ## Sources
+//! - <https://docs.kernel.org/admin-guide/ext4.html>
+//! - <https://docs.kernel.org/admin-guide/xfs.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, settle, storages};
+
+pub(super) const RULE: Rule = Rule {
+    id: "filesystem.write_barriers",
+    severity: Severity::Critical,
+    confidence: Confidence::High,
+    sources: &[
+        "https://docs.kernel.org/admin-guide/ext4.html",
+        "https://docs.kernel.org/admin-guide/xfs.html",
+    ],
+    check,
+    source_text: include_str!("write_barriers.rs"),
+};
+
+const WITH_BARRIERS: [&str; 5] = ["ext3", "ext4", "xfs", "btrfs", "f2fs"];
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let host = host(facts)?;
+    let storages = storages(host)?;
+    for storage in &storages {
+        let off = ["nobarrier", "barrier=0"];
+        let option = storage
+            .mount_options
+            .iter()
+            .find(|option| off.contains(&option.as_str()));
+        let Some(option) = option else {
+            continue;
+        };
+        let mount = &storage.mount_point;
+        let back = if storage.filesystem.starts_with("ext") {
+            "barrier=1"
+        } else {
+            "barrier"
+        };
+        return Ok(RULE
+            .finding(format!(
+                "{mount} ({}) is mounted with {option}: a power cut may corrupt the database",
+                storage.filesystem
+            ))
+            .evidence(
+                "mount options",
+                storage.mount_options.join(","),
+                &host.data.origin,
+            )
+            .host_action(
+                format!("remove {option} from /etc/fstab, then: mount -o remount,{back} {mount}"),
+                Needs::Remount,
+            )
+            .into_outcome());
+    }
+    if storages
+        .iter()
+        .any(|storage| WITH_BARRIERS.contains(&storage.filesystem.as_str()))
+    {
+        return Ok(Outcome::Ok);
+    }
+    let kind = storages
+        .first()
+        .map_or("the file system", |storage| &storage.filesystem);
+    Err(Outcome::NotApplicable(format!(
+        "{kind} has no mount option for barriers"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok};
+    use dbdyno_model::{Fact, Facts};
+
+    fn mounted(filesystem: &str, option: &str) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let mut data = host.data.value().unwrap().clone();
+        data.mount_options.push(option.to_owned());
+        data.filesystem = filesystem.to_owned();
+        host.data = Fact::known(data.clone(), "/proc/self/mountinfo");
+        host.wal = Fact::known(data, "/proc/self/mountinfo");
+        facts
+    }
+
+    #[test]
+    fn no_barriers_are_found() {
+        let finding = finding(&RULE, &mounted("ext4", "nobarrier"));
+        insta::assert_snapshot!(finding.message, @"/ (ext4) is mounted with nobarrier: a power cut may corrupt the database");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .ends_with("mount -o remount,barrier=1 /")
+        );
+    }
+
+    #[test]
+    fn barriers_are_fine() {
+        ok(&RULE, &healthy());
+        ok(&RULE, &mounted("ext4", "barrier=1"));
+    }
+
+    #[test]
+    fn zfs_is_not_applicable() {
+        not_applicable(&RULE, &mounted("zfs", "noatime"));
+    }
+}

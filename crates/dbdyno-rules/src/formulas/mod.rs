@@ -1,0 +1,12 @@
+//! Sizing and rate formulas, each a named function with its unit and its source.
+
+pub mod memory;
+pub mod vacuum;
+pub mod wal;
+
+pub const KIB: u64 = 1024;
+pub const MIB: u64 = 1024 * KIB;
+pub const GIB: u64 = 1024 * MIB;
+
+/// PostgreSQL's page.
+pub const PAGE_BYTES: u64 = 8 * KIB;

@@ -1,0 +1,106 @@
+//! The kernel reads the time from a slow clock.
+//!
+//! ## What it finds
+//! A clocksource of `hpet`, `acpi_pm`, `pit` or `jiffies`.
+//!
+//! ## Why it matters
+//! `track_io_timing` and `EXPLAIN ANALYZE` read the clock around every block and every row. From
+//! the TSC that costs some tens of nanoseconds; from a timer behind the chipset about a
+//! microsecond, which can double the run time of a query that is being explained.
+//!
+//! ## What to do
+//! Choose `tsc` where the kernel lists it among the available ones, on virtual machines the
+//! hypervisor's own (`kvm-clock`, Hyper-V's). Measure with pg_test_timing before and after.
+//!
+//! ## Risk
+//! The kernel leaves the TSC when it drifts between CPUs; it is then not listed, and must not be
+//! forced.
+//!
+//! ## When it does not apply
+//! All other clocksources pass.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/pgtesttiming.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, need_ref, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.clocksource",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/pgtesttiming.html"],
+    check,
+    source_text: include_str!("clocksource.rs"),
+};
+
+const SLOW: [&str; 4] = ["hpet", "acpi_pm", "pit", "jiffies"];
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let fact = &host(facts)?.clocksource;
+    let clocksource = need_ref(fact, "clocksource")?;
+    if !SLOW.contains(&clocksource.as_str()) {
+        return Ok(Outcome::Ok);
+    }
+    let timing = facts
+        .postgres
+        .as_ref()
+        .and_then(|server| server.is_on("track_io_timing"));
+    let cost = match timing {
+        Some(true) => "track_io_timing reads it around every block",
+        _ => "timing of blocks and rows would cost about a microsecond each",
+    };
+    Ok(RULE
+        .finding(format!("the clocksource is {clocksource}: {cost}"))
+        .evidence("clocksource", clocksource, &fact.origin)
+        .host_action(
+            "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource where \
+             available_clocksource lists it, and clocksource=tsc on the kernel's command line",
+            Needs::Online,
+        )
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, set, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn with_clock(name: &str) -> Facts {
+        let mut facts = healthy();
+        facts.host.as_mut().unwrap().clocksource = Fact::known(name.to_owned(), "clocksource0");
+        facts
+    }
+
+    #[test]
+    fn hpet_is_found() {
+        let mut facts = with_clock("hpet");
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"the clocksource is hpet: timing of blocks and rows would cost about a microsecond each");
+        set(&mut facts, "track_io_timing", "on");
+        assert!(
+            finding(&RULE, &facts)
+                .message
+                .ends_with("reads it around every block")
+        );
+    }
+
+    #[test]
+    fn tsc_and_the_hypervisors_clock_are_fine() {
+        ok(&RULE, &with_clock("tsc"));
+        ok(&RULE, &healthy());
+    }
+
+    #[test]
+    fn a_clock_that_was_not_read_is_unknown() {
+        let mut facts = healthy();
+        facts.host.as_mut().unwrap().clocksource = Fact::default();
+        assert_eq!(unknown(&RULE, &facts), "clocksource: not collected");
+    }
+}

@@ -1,0 +1,181 @@
+//! Huge pages are reserved, and the server silently does without them.
+//!
+//! ## What it finds
+//! `huge_pages = try` on a host with huge pages where `huge_pages_status` is off (17 and later), or
+//! where fewer pages are in use than the server's shared memory needs.
+//!
+//! ## Why it matters
+//! The memory is paid for twice: the reserved pages lie idle, and the server took the same amount
+//! again in 4 KiB pages. `try` says nothing in the log.
+//!
+//! ## What to do
+//! Reserve enough pages and restart the server. Where enough are free now, a restart is all; if it
+//! falls back again, look at the hugetlb limit of its cgroup.
+//!
+//! ## Risk
+//! Reserved pages are lost to page cache and processes.
+//!
+//! ## When it does not apply
+//! Hosts without huge pages, `huge_pages` on (the server would not have started) or off. Before 15
+//! the server does not say how many pages it needs; only a pool that nobody uses is found then.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/runtime-config-preset.html>
+//! - <https://www.postgresql.org/docs/current/kernel-resources.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::huge_pages_size::{Pool, pages_needed};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.huge_pages_fallback",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-preset.html",
+        "https://www.postgresql.org/docs/current/kernel-resources.html",
+    ],
+    check,
+    source_text: include_str!("huge_pages_fallback.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let server = server(facts)?;
+    let mode = setting_text(server, "huge_pages")?;
+    let status = server
+        .setting("huge_pages_status")
+        .map(|setting| setting.value.as_str());
+    match (mode, status) {
+        ("off", _) => return Err(Outcome::NotApplicable("huge_pages is off".to_owned())),
+        ("on", _) | (_, Some("on")) => return Ok(Outcome::Ok),
+        _ => {}
+    }
+    let memory = &host(facts)?.memory;
+    let pool = Pool::read(memory)?;
+    if pool.total == 0 {
+        return Err(Outcome::NotApplicable(
+            "the host reserves no huge pages".to_owned(),
+        ));
+    }
+    let needed = pages_needed(server, &pool);
+    let in_use = match &needed {
+        _ if status == Some("off") => false,
+        Ok(needed) => pool.used() >= *needed,
+        // Nobody uses any, so neither does the server.
+        Err(_) if pool.used() == 0 => false,
+        Err(why) => return Err(why.clone()),
+    };
+    if in_use {
+        return Ok(Outcome::Ok);
+    }
+    let idle = pool.idle();
+    let page = humane_bytes(pool.page_bytes);
+    let (wants, action) = match needed {
+        Ok(needed) if needed > idle => (
+            format!(", and the server needs {needed}"),
+            format!(
+                "vm.nr_hugepages = {} in /etc/sysctl.d/90-dbdyno.conf, then restart the server",
+                pool.used() + needed
+            ),
+        ),
+        Ok(needed) => (
+            format!(", and the server needs {needed}"),
+            "restart the server; if it falls back again, raise the hugetlb limit of its cgroup"
+                .to_owned(),
+        ),
+        Err(_) => (
+            String::new(),
+            "raise vm.nr_hugepages above the postmaster's VmPeak / Hugepagesize, then restart the \
+             server"
+                .to_owned(),
+        ),
+    };
+    Ok(RULE
+        .finding(format!(
+            "huge_pages = try fell back to 4 KiB pages: {idle} of {} huge pages of {page} are \
+             idle{wants}",
+            pool.total
+        ))
+        .evidence(
+            "HugePages_Total",
+            pool.total,
+            &memory.huge_pages_total.origin,
+        )
+        .evidence("idle huge pages", idle, &memory.huge_pages_free.origin)
+        .host_action(action, Needs::Restart)
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    /// The healthy server needs 72 pages.
+    fn with_pages(total: u64, free: u64, reserved: u64) -> Facts {
+        let mut facts = healthy();
+        let memory = &mut facts.host.as_mut().unwrap().memory;
+        memory.huge_pages_total = Fact::known(total, "/proc/meminfo HugePages_Total");
+        memory.huge_pages_free = Fact::known(free, "/proc/meminfo HugePages_Free");
+        memory.huge_pages_reserved = Fact::known(reserved, "/proc/meminfo HugePages_Rsvd");
+        facts
+    }
+
+    #[test]
+    fn a_pool_that_is_too_small_is_found() {
+        let finding = finding(&RULE, &with_pages(60, 50, 0));
+        insta::assert_snapshot!(finding.message, @"huge_pages = try fell back to 4 KiB pages: 50 of 60 huge pages of 2 MiB are idle, and the server needs 72");
+        // Ten belong to somebody else.
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("vm.nr_hugepages = 82 in")
+        );
+    }
+
+    #[test]
+    fn enough_idle_pages_ask_for_a_restart_only() {
+        let finding = finding(&RULE, &with_pages(100, 100, 0));
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("restart the server")
+        );
+    }
+
+    #[test]
+    fn promised_pages_are_in_use() {
+        ok(&RULE, &with_pages(80, 75, 67));
+    }
+
+    #[test]
+    fn the_servers_own_word_counts_from_17_on() {
+        let mut facts = with_pages(80, 0, 0);
+        set(&mut facts, "huge_pages_status", "off");
+        finding(&RULE, &facts);
+        set(&mut facts, "huge_pages_status", "on");
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn no_pool_and_no_wish_are_not_applicable() {
+        not_applicable(&RULE, &healthy());
+        let mut facts = with_pages(60, 60, 0);
+        set(&mut facts, "huge_pages", "off");
+        not_applicable(&RULE, &facts);
+    }
+
+    #[test]
+    fn who_uses_the_pages_of_an_older_server_is_unknown() {
+        let mut facts = with_pages(60, 50, 0);
+        facts.postgres.as_mut().unwrap().version_num = 140_022;
+        assert!(unknown(&RULE, &facts).contains("PostgreSQL 14 does not have it"));
+    }
+}

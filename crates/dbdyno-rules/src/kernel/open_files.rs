@@ -1,0 +1,154 @@
+//! The server may not open as many files as it is configured to.
+//!
+//! ## What it finds
+//! A soft limit on open files of the server's process below `max_files_per_process`, or
+//! max_files_per_process × max_connections above `fs.file-max`.
+//!
+//! ## Why it matters
+//! Below its own setting the server closes and opens files all the time, or fails a statement with
+//! "too many open files". Where the sum over all backends passes the kernel's limit, every program
+//! on the host fails to open files.
+//!
+//! ## What to do
+//! Raise the limit in the server's systemd unit (services do not read limits.d), or `fs.file-max`;
+//! or lower max_files_per_process.
+//!
+//! ## Risk
+//! None to data.
+//!
+//! ## When it does not apply
+//! Other engines than PostgreSQL.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/kernel-resources.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle, sysctl};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.open_files",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/kernel-resources.html"],
+    check,
+    source_text: include_str!("open_files.rs"),
+};
+
+const LIMIT: &str = "Max open files";
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let server = server(facts)?;
+    let host = host(facts)?;
+    let per_process = setting_number(server, "max_files_per_process")? as u64;
+    let connections = setting_number(server, "max_connections")? as u64;
+    let wanted = per_process.saturating_mul(connections);
+    // The kernel-wide limit first: it fails every program, and it can be judged alone.
+    let file_max = sysctl(host, "fs.file-max");
+    if let Ok((file_max, origin)) = &file_max
+        && wanted > file_max.unsigned_abs()
+    {
+        return Ok(RULE
+            .finding(format!(
+                "{connections} connections with {per_process} files each may open {wanted} files, \
+                 and fs.file-max is {file_max}"
+            ))
+            .evidence("fs.file-max", file_max, origin)
+            .evidence("max_files_per_process", per_process, "pg_settings")
+            .host_action(
+                format!(
+                    "fs.file-max = {} in /etc/sysctl.d/90-dbdyno.conf",
+                    wanted.saturating_mul(2)
+                ),
+                Needs::Online,
+            )
+            .into_outcome());
+    }
+    let process = need_ref(&host.server_process, "the server's process")?;
+    let limit = process.limits.get(LIMIT).ok_or_else(|| {
+        Outcome::Unknown(format!("{LIMIT} of process {}: not collected", process.pid))
+    })?;
+    match limit {
+        Some(limit) if *limit < per_process => Ok(RULE
+            .finding(format!(
+                "the server's process may open {limit} files, fewer than its max_files_per_process \
+                 of {per_process}"
+            ))
+            .evidence(LIMIT, limit, format!("/proc/{}/limits", process.pid))
+            .host_action(
+                format!(
+                    "LimitNOFILE={} in a drop-in of the server's systemd unit (systemctl edit)",
+                    per_process.saturating_mul(2)
+                ),
+                Needs::Restart,
+            )
+            .into_outcome()),
+        _ => file_max.map(|_| Outcome::Ok),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, set, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn limited(limit: Option<u64>) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let mut process = host.server_process.value().unwrap().clone();
+        process.limits.insert("Max open files".to_owned(), limit);
+        host.server_process = Fact::known(process, "postmaster.pid");
+        facts
+    }
+
+    #[test]
+    fn a_low_limit_of_the_process_is_found() {
+        let mut facts = limited(Some(1024));
+        set(&mut facts, "max_files_per_process", "4000");
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"the server's process may open 1024 files, fewer than its max_files_per_process of 4000");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("LimitNOFILE=8000 in")
+        );
+    }
+
+    #[test]
+    fn a_low_limit_of_the_kernel_is_found_without_the_process() {
+        let mut facts = healthy();
+        set(&mut facts, "max_connections", "5000");
+        facts.host.as_mut().unwrap().server_process = Fact::default();
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"5000 connections with 1000 files each may open 5000000 files, and fs.file-max is 2000000");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("fs.file-max = 10000000 in")
+        );
+    }
+
+    #[test]
+    fn enough_and_unlimited_are_fine() {
+        ok(&RULE, &healthy());
+        ok(&RULE, &limited(None));
+    }
+
+    #[test]
+    fn each_missing_limit_is_unknown() {
+        let mut facts = healthy();
+        facts.host.as_mut().unwrap().sysctl.remove("fs.file-max");
+        assert_eq!(unknown(&RULE, &facts), "fs.file-max: not collected");
+        facts.host.as_mut().unwrap().server_process = Fact::default();
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "the server's process: not collected"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Read-ahead of more than 512 KiB on a solid-state disk.
+//!
+//! ## What it finds
+//! `read_ahead_kb` above 512 on the device that is mounted, where it does not rotate.
+//!
+//! ## Why it matters
+//! The kernel reads ahead when reads look sequential. Index range scans and bitmap scans look so
+//! for a few blocks and then jump; with a long window each jump has read megabytes that nobody
+//! wants, out of the page cache that others need. Profiles for throughput set 4096.
+//!
+//! ## What to do
+//! 128 KiB, the kernel's default, for short transactions; prove another value with a trial.
+//! PostgreSQL 18 reads ahead itself, so test again there.
+//!
+//! ## Risk
+//! None to data. Full scans may become slower.
+//!
+//! ## When it does not apply
+//! Other engines than PostgreSQL (InnoDB with direct I/O bypasses it, MongoDB wants 4 to 16 KiB).
+//! On rotating disks more is better for scans (2048 to 8192) and less for short transactions; below
+//! 1024 it is not assessed there, since the share of scans is not collected.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/runtime-config-resource.html> (unverified)
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::BlockDeviceKind;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, need, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.read_ahead",
+    severity: Severity::Info,
+    confidence: Confidence::Low,
+    sources: &["https://www.postgresql.org/docs/current/runtime-config-resource.html (unverified)"],
+    check,
+    source_text: include_str!("read_ahead.rs"),
+};
+
+const MOST_KIB: u64 = 512;
+const DEFAULT_KIB: u64 = 128;
+const ENOUGH_FOR_SCANS_KIB: u64 = 1024;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    server(facts)?;
+    let devices = block_devices(host(facts)?)?;
+    // The topmost layer decides; a partition has its disk's.
+    let top = devices
+        .iter()
+        .find(|device| device.kind != BlockDeviceKind::Partition);
+    let Some(top) = top else {
+        return Err(Outcome::Unknown(
+            "the disk under the partition: not collected".to_owned(),
+        ));
+    };
+    let name = &top.name;
+    let kib = need(&top.read_ahead_kib, &format!("read-ahead of {name}"))?;
+    if need(&top.rotational, &format!("whether {name} rotates"))? {
+        if kib >= ENOUGH_FOR_SCANS_KIB {
+            return Ok(Outcome::Ok);
+        }
+        return Err(Outcome::Unknown(format!(
+            "share of sequential scans: not collected, and on the rotating {name} it decides"
+        )));
+    }
+    if kib <= MOST_KIB {
+        return Ok(Outcome::Ok);
+    }
+    Ok(RULE
+        .finding(format!(
+            "{name} reads {} ahead, more than short transactions on a solid-state disk use",
+            humane_bytes(kib << 10)
+        ))
+        .evidence("read_ahead_kb", kib, &top.read_ahead_kib.origin)
+        .host_action(
+            format!(
+                "ACTION==\"add|change\", KERNEL==\"{name}\", \
+                 ATTR{{queue/read_ahead_kb}}=\"{DEFAULT_KIB}\" in \
+                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
+            ),
+            Needs::Online,
+        )
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn reading_ahead(kib: u64, rotational: bool) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let mut data = host.data.value().unwrap().clone();
+        let mut disk = data.devices.value().unwrap()[0].clone();
+        disk.read_ahead_kib = Fact::known(kib, "/sys/block/vda/queue/read_ahead_kb");
+        disk.rotational = Fact::known(rotational, "/sys/block/vda/queue/rotational");
+        data.devices = Fact::known(vec![disk], "/sys/dev/block");
+        host.data = Fact::known(data, "/proc/self/mountinfo");
+        facts
+    }
+
+    #[test]
+    fn a_throughput_profile_is_found() {
+        let finding = finding(&RULE, &reading_ahead(4096, false));
+        insta::assert_snapshot!(finding.message, @"vda reads 4 MiB ahead, more than short transactions on a solid-state disk use");
+        assert!(
+            finding.host_actions[0]
+                .action
+                .contains("ATTR{queue/read_ahead_kb}=\"128\"")
+        );
+    }
+
+    #[test]
+    fn the_default_and_much_for_a_rotating_disk_are_fine() {
+        ok(&RULE, &healthy());
+        ok(&RULE, &reading_ahead(4096, true));
+    }
+
+    #[test]
+    fn little_for_a_rotating_disk_depends_on_the_scans() {
+        assert!(unknown(&RULE, &reading_ahead(128, true)).starts_with("share of sequential scans"));
+    }
+
+    #[test]
+    fn another_engine_is_not_applicable() {
+        let mut facts = reading_ahead(4096, false);
+        facts.postgres = None;
+        not_applicable(&RULE, &facts);
+    }
+}

@@ -1,0 +1,217 @@
+//! An I/O scheduler that costs more than it orders.
+//!
+//! ## What it finds
+//! `bfq` under a database; anything but `none` on NVMe and virtio disks; anything but `none` or
+//! `mq-deadline` on other solid-state disks; anything but `mq-deadline` on rotating disks.
+//!
+//! ## Why it matters
+//! A fast device orders its queue itself, and a scheduler above it only adds locks and latency. A
+//! rotating disk needs one that keeps reads from starving behind a checkpoint's writes. `bfq`
+//! shares bandwidth between programs, for desktops.
+//!
+//! ## What to do
+//! Set it now and keep it by a udev rule. The old names noop, deadline and cfq are gone since Linux
+//! 5.0, and `elevator=` on the command line does nothing.
+//!
+//! ## Risk
+//! None to data.
+//!
+//! ## When it does not apply
+//! Layers without a queue of their own (partitions, device mapper, MD, loop). In a virtual machine
+//! a disk that calls itself rotating may also have `none`: the hypervisor decides what it says.
+//!
+//! ## Sources
+//! - <https://docs.kernel.org/block/switching-sched.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, block_devices, host, need, need_ref, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.scheduler",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://docs.kernel.org/block/switching-sched.html"],
+    check,
+    source_text: include_str!("scheduler.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let host = host(facts)?;
+    let mut wrong = Vec::new();
+    let mut unknown = None;
+    let mut judged = false;
+    for device in block_devices(host)? {
+        match judge(host, device) {
+            Ok(None) => {}
+            Ok(Some(Judgement::Right)) => judged = true,
+            Ok(Some(Judgement::Wrong(better))) => wrong.push((device, better)),
+            Err(why) => unknown = Some(why),
+        }
+    }
+    if wrong.is_empty() {
+        return match unknown {
+            Some(why) => Err(why),
+            None if judged => Ok(Outcome::Ok),
+            None => Err(Outcome::NotApplicable(
+                "no disk with a queue of its own is seen".to_owned(),
+            )),
+        };
+    }
+    let named: Vec<String> = wrong
+        .iter()
+        .map(|(device, better)| {
+            let now = device.scheduler.value().map_or("unknown", String::as_str);
+            format!("of {} is {now} and should be {better}", device.name)
+        })
+        .collect();
+    let mut finding = RULE.finding(format!("the I/O scheduler {}", named.join(", ")));
+    for (device, better) in wrong {
+        let now = need_ref(&device.scheduler, "scheduler")?;
+        finding = finding.evidence("scheduler", now, &device.scheduler.origin).host_action(
+            format!(
+                "ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/scheduler}}=\"{better}\" in \
+                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger",
+                device.name
+            ),
+            Needs::Online,
+        );
+    }
+    Ok(finding.into_outcome())
+}
+
+enum Judgement {
+    Right,
+    Wrong(&'static str),
+}
+
+/// None for layers without a queue of their own.
+fn judge(host: &Host, device: &BlockDevice) -> Result<Option<Judgement>, Outcome> {
+    use BlockDeviceKind::{Disk, Nvme, Virtio};
+    if !matches!(device.kind, Disk | Nvme | Virtio) {
+        return Ok(None);
+    }
+    let scheduler = need_ref(&device.scheduler, &format!("scheduler of {}", device.name))?;
+    let allowed: &[&'static str] = if device.kind == Disk {
+        let rotates = need(
+            &device.rotational,
+            &format!("whether {} rotates", device.name),
+        )?;
+        let virtualisation = need_ref(&host.virtualisation, "virtualisation")?;
+        match (rotates, virtualisation.kind.as_str()) {
+            (true, "none") => &["mq-deadline"],
+            _ => &["none", "mq-deadline"],
+        }
+    } else {
+        &["none"]
+    };
+    // Kernels before 5.0 had the same two under other names.
+    let scheduler = match scheduler.as_str() {
+        "noop" => "none",
+        "deadline" => "mq-deadline",
+        name => name,
+    };
+    let right = allowed.contains(&scheduler);
+    Ok(Some(if right {
+        Judgement::Right
+    } else {
+        Judgement::Wrong(allowed[0])
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
+    use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Virtualisation};
+    use dbdyno_model::{Fact, Facts};
+
+    fn bare_metal(kind: BlockDeviceKind, rotational: bool, scheduler: Fact<String>) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        let none = Virtualisation {
+            kind: "none".to_owned(),
+        };
+        host.virtualisation = Fact::known(none, "/proc/cpuinfo");
+        let mut data = host.data.value().unwrap().clone();
+        let disk = BlockDevice {
+            name: "sda".to_owned(),
+            kind,
+            rotational: Fact::known(rotational, "rotational"),
+            scheduler,
+            ..data.devices.value().unwrap()[0].clone()
+        };
+        data.devices = Fact::known(vec![disk], "/sys/dev/block");
+        host.data = Fact::known(data, "/proc/self/mountinfo");
+        facts
+    }
+
+    fn named(name: &str) -> Fact<String> {
+        Fact::known(name.to_owned(), "/sys/block/sda/queue/scheduler")
+    }
+
+    #[test]
+    fn bfq_is_found() {
+        let finding = finding(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Disk, true, named("bfq")),
+        );
+        insta::assert_snapshot!(finding.message, @"the I/O scheduler of sda is bfq and should be mq-deadline");
+        assert_eq!(
+            finding.host_actions[0].action,
+            "ACTION==\"add|change\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"mq-deadline\" in \
+             /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
+        );
+    }
+
+    #[test]
+    fn a_scheduler_on_nvme_and_none_on_a_rotating_disk_are_found() {
+        finding(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Nvme, false, named("mq-deadline")),
+        );
+        finding(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Disk, true, named("none")),
+        );
+    }
+
+    #[test]
+    fn the_usual_ones_are_fine() {
+        ok(&RULE, &healthy());
+        ok(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Disk, false, named("mq-deadline")),
+        );
+        ok(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Disk, true, named("deadline")),
+        );
+    }
+
+    #[test]
+    fn what_a_virtual_disk_says_of_rotation_is_not_believed() {
+        let mut facts = bare_metal(BlockDeviceKind::Disk, true, named("none"));
+        let kvm = Virtualisation {
+            kind: "kvm".to_owned(),
+        };
+        facts.host.as_mut().unwrap().virtualisation = Fact::known(kvm, "/proc/cpuinfo");
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn unread_is_unknown_and_a_loop_device_not_applicable() {
+        let facts = bare_metal(BlockDeviceKind::Disk, true, Fact::default());
+        assert_eq!(unknown(&RULE, &facts), "scheduler of sda: not collected");
+        not_applicable(
+            &RULE,
+            &bare_metal(BlockDeviceKind::Loop, false, named("bfq")),
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! The catalogue and the solver: Facts to Findings to Plan, without any I/O.
+
+pub mod catalogue;
+pub mod container;
+pub mod filesystem;
+pub mod formulas;
+pub mod hardware;
+pub mod kernel;
+pub mod maintenance;
+pub mod postgres;
+pub mod rule;
+pub mod solver;
+#[cfg(test)]
+mod testing;
+
+pub use catalogue::{Checked, catalogue, check};
+pub use rule::Rule;
+pub use solver::plan;

@@ -1,0 +1,5 @@
+//! Rules of the maintenance family.
+
+use crate::Rule;
+
+pub const RULES: &[Rule] = &[];

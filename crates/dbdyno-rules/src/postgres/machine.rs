@@ -1,0 +1,166 @@
+//! What the machine leaves to this server: memory, CPUs, sessions at work, storage.
+
+use dbdyno_model::host::Storage;
+use dbdyno_model::{Fact, Facts};
+
+/// Memory the server may use, in bytes: what the user capped it to, else what the host leaves.
+pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
+    if let Some(bytes) = facts.intent.memory_bytes {
+        return Fact::known(bytes, "--memory");
+    }
+    let Some(host) = &facts.host else {
+        return Fact::unknown("the server runs on another machine; give --memory", "host");
+    };
+    with_hint(&host.memory.effective_bytes, "--memory")
+}
+
+/// CPUs the server may use.
+pub(crate) fn cpus(facts: &Facts) -> Fact<u32> {
+    if let Some(cpus) = facts.intent.cpus {
+        return Fact::known(cpus, "--cpus");
+    }
+    let Some(host) = &facts.host else {
+        return Fact::unknown("the server runs on another machine; give --cpus", "host");
+    };
+    with_hint(&host.cpu.effective, "--cpus")
+}
+
+fn with_hint<T: Copy>(fact: &Fact<T>, flag: &str) -> Fact<T> {
+    match fact.get() {
+        Some(value) => Fact::known(value, fact.origin.clone()),
+        None => Fact::unknown(
+            format!("{}; give {flag}", fact.why_unknown().unwrap_or("unknown")),
+            fact.origin.clone(),
+        ),
+    }
+}
+
+/// Sessions that work at the same time: declared, else four a CPU (a pool of two to four keeps
+/// the CPUs busy) but never fewer than were seen at work nor more than may connect.
+pub(crate) fn active_backends(facts: &Facts) -> u64 {
+    if let Some(active) = facts.intent.active_connections {
+        return u64::from(active.max(1));
+    }
+    let Some(postgres) = &facts.postgres else {
+        return 1;
+    };
+    let may_connect = postgres
+        .number("max_connections")
+        .map_or(100, |number| number as u64);
+    let seen = postgres
+        .activity
+        .value()
+        .map_or(0, |activity| activity.active);
+    let pool = cpus(facts)
+        .get()
+        .map_or(may_connect, |cpus| u64::from(cpus) * 4);
+    pool.max(seen).min(may_connect).max(1)
+}
+
+/// Storage under the write-ahead log: its own, else the data directory's.
+pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
+    let host = facts
+        .host
+        .as_ref()
+        .ok_or("the server runs on another machine")?;
+    host.wal
+        .value()
+        .or(host.data.value())
+        .ok_or_else(|| host.wal.why_unknown().unwrap_or("unknown").to_owned())
+}
+
+/// Whether the data lies on turning disks; unknown unless every disk under it says so.
+pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
+    const NAME: &str = "rotational disks";
+    let Some(host) = &facts.host else {
+        return Fact::unknown("the server runs on another machine", NAME);
+    };
+    let Some(storage) = host.data.value() else {
+        return Fact::unknown(host.data.why_unknown().unwrap_or("unknown"), NAME);
+    };
+    let Some(devices) = storage
+        .devices
+        .value()
+        .filter(|devices| !devices.is_empty())
+    else {
+        let why = format!("no block device is known under {}", storage.mount_point);
+        return Fact::unknown(why, NAME);
+    };
+    let known: Vec<bool> = devices
+        .iter()
+        .filter_map(|device| device.rotational.get())
+        .collect();
+    if known.contains(&true) {
+        return Fact::known(true, "/sys/block/*/queue/rotational");
+    }
+    if known.len() < devices.len() {
+        return Fact::unknown("a disk does not say whether it turns", NAME);
+    }
+    Fact::known(false, "/sys/block/*/queue/rotational")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formulas::GIB;
+    use crate::testing::healthy;
+
+    #[test]
+    fn the_user_s_cap_wins_over_the_host() {
+        let mut facts = healthy();
+        assert_eq!(memory(&facts).get(), Some(25_455_230_976));
+        assert_eq!(cpus(&facts).get(), Some(2));
+        facts.intent.memory_bytes = Some(GIB);
+        facts.intent.cpus = Some(1);
+        assert_eq!(memory(&facts).get(), Some(GIB));
+        assert_eq!(cpus(&facts).get(), Some(1));
+    }
+
+    #[test]
+    fn a_server_elsewhere_asks_for_the_flag() {
+        let mut facts = healthy();
+        facts.host = None;
+        assert_eq!(
+            memory(&facts).why_unknown(),
+            Some("the server runs on another machine; give --memory")
+        );
+        assert!(
+            cpus(&facts)
+                .why_unknown()
+                .is_some_and(|why| why.ends_with("give --cpus"))
+        );
+    }
+
+    #[test]
+    fn sessions_at_work_are_declared_or_four_a_cpu() {
+        let mut facts = healthy();
+        assert_eq!(active_backends(&facts), 8);
+        facts.intent.active_connections = Some(50);
+        assert_eq!(active_backends(&facts), 50);
+        facts.intent.active_connections = None;
+        facts.intent.cpus = Some(64);
+        assert_eq!(active_backends(&facts), 100, "never more than may connect");
+    }
+
+    #[test]
+    fn one_silent_disk_leaves_the_medium_unknown_and_one_turning_disk_decides() {
+        let mut facts = healthy();
+        assert_eq!(rotational(&facts).get(), Some(false));
+        let edit = |facts: &mut Facts, fact: Fact<bool>| {
+            let host = facts.host.as_mut().unwrap();
+            host.data = host.data.clone().map(|mut storage| {
+                storage.devices = storage.devices.map(|mut devices| {
+                    devices.push(devices[0].clone());
+                    devices[1].rotational = fact;
+                    devices
+                });
+                storage
+            });
+        };
+        let mut silent = facts.clone();
+        edit(&mut silent, Fact::default());
+        assert_eq!(rotational(&silent).get(), None);
+        edit(&mut facts, Fact::known(true, "test"));
+        assert_eq!(rotational(&facts).get(), Some(true));
+    }
+}

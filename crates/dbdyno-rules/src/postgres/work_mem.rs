@@ -1,0 +1,236 @@
+//! Sorts and hashes that spill to disk, or may use more memory than there is.
+//!
+//! ## What it finds
+//! More than 1 MB/s of temporary files, averaged over a day or more; or a `work_mem` above its
+//! default that, granted to every session at work, exceeds the memory.
+//!
+//! ## Why it matters
+//! Each sort and each hash of each session may use `work_mem` (a hash `hash_mem_multiplier` times
+//! that). Too little, and they go through temporary files; too much, and a busy minute ends in the
+//! out-of-memory killer.
+//!
+//! ## What to do
+//! Where files are written, raise `work_mem` to hold the average of them, within what the memory
+//! allows to all sessions at work; better still, only for the role or query that spills (`ALTER
+//! ROLE … SET work_mem`). Where the memory cannot carry it, lower it.
+//!
+//! ## Risk
+//! None to data. A higher value takes memory in proportion to the sessions at work.
+//!
+//! ## When it does not apply
+//! Servers whose counters are younger than a day, unless short transactions are declared: those
+//! sort little.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
+
+use dbdyno_model::finding::{Confidence, Want};
+use dbdyno_model::postgres::Postgres;
+use dbdyno_model::{Facts, Outcome, Severity};
+
+use super::settings::{self, SettingEvidence};
+use super::{load, machine, shared_buffers};
+use crate::formulas::memory::{budget_bytes, work_mem_ceiling_bytes};
+use crate::formulas::{GIB, KIB, MIB};
+use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, need, safe, server, settle};
+use crate::solver::{self, humane};
+
+pub(super) const RULE: Rule = Rule {
+    id: "postgres.work_mem",
+    severity: Severity::Warn,
+    confidence: Confidence::Medium,
+    sources: &["https://www.postgresql.org/docs/current/runtime-config-resource.html"],
+    check,
+    source_text: include_str!("work_mem.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+const DEFAULT_BYTES: u64 = 4 * MIB;
+const SPILLING_BYTES_PER_S: f64 = 1e6;
+
+/// Files larger than this belong to single queries: no setting for all sessions holds them.
+const LARGEST_FOR_ALL: u64 = GIB;
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    let now = settings::bytes(postgres, "work_mem")?;
+    let memory = need(&machine::memory(facts), "memory")?;
+    let ceiling = ceiling(facts, postgres, memory)?;
+    let used = solver::memory_in_use(facts).unwrap_or(0);
+    if used > budget_bytes(memory) && now > DEFAULT_BYTES {
+        return Ok(too_much(
+            postgres,
+            memory,
+            used,
+            ceiling.max(DEFAULT_BYTES).min(now),
+        ));
+    }
+    let bytes = load::counted(postgres, &postgres.database, |all| {
+        Some(all.temp_bytes as f64)
+    });
+    let files = load::counted(postgres, &postgres.database, |all| {
+        Some(all.temp_files as f64)
+    });
+    let (Some(bytes), Some(files)) = (bytes, files) else {
+        let short = load::declared_writes(facts).is_some();
+        return Err(if short {
+            Outcome::Ok
+        } else {
+            load::no_statistics()
+        });
+    };
+    if bytes.per_s() <= SPILLING_BYTES_PER_S || files.amount < 1.0 {
+        return Ok(Outcome::Ok);
+    }
+    let average = (bytes.amount / files.amount) as u64;
+    Ok(spilling(postgres, bytes.per_s(), average, ceiling))
+}
+
+/// What all sessions can be granted, once shared_buffers is what its rule asks for.
+fn ceiling(facts: &Facts, postgres: &Postgres, memory: u64) -> Result<u64, Outcome> {
+    let maintenance = settings::bytes(postgres, "maintenance_work_mem")?;
+    let workers = settings::number(postgres, "autovacuum_max_workers")?;
+    Ok(work_mem_ceiling_bytes(
+        memory,
+        shared_buffers::planned(facts, postgres, memory)?,
+        maintenance.saturating_mul(workers as u64),
+        settings::number(postgres, "max_connections")? as u64,
+        machine::active_backends(facts),
+        postgres.number("hash_mem_multiplier").unwrap_or(1.0),
+    ))
+}
+
+fn too_much(postgres: &Postgres, memory: u64, used: u64, wanted: u64) -> Outcome {
+    let finding = RULE
+        .finding(format!(
+            "work_mem is {}: with everything else, sessions at work may use {} of {}",
+            settings::humane(postgres, "work_mem"),
+            humane_bytes(used),
+            humane_bytes(memory)
+        ))
+        .shows(postgres, "work_mem")
+        .shows(postgres, "hash_mem_multiplier");
+    finding
+        .recommend(
+            safe(
+                "work_mem",
+                Want::Bytes(wanted),
+                "what all sessions at work can be granted at once",
+            )
+            .giving_up("large sorts and hashes go through temporary files"),
+        )
+        .into_outcome()
+}
+
+fn spilling(postgres: &Postgres, per_s: f64, average: u64, ceiling: u64) -> Outcome {
+    let finding = RULE
+        .finding(format!(
+            "{:.1} MB/s of temporary files are written, {} each on average, with work_mem at {}",
+            per_s / 1e6,
+            humane_bytes(average),
+            settings::humane(postgres, "work_mem")
+        ))
+        .evidence(
+            "temp_bytes",
+            format!("{:.1} MB/s", per_s / 1e6),
+            "pg_stat_database",
+        )
+        .shows(postgres, "work_mem");
+    let Some(now) = postgres.bytes("work_mem") else {
+        return finding.into_outcome();
+    };
+    // Sorted rows take more room in memory than in their file: about twice.
+    let wanted = humane::round_down(average.saturating_mul(2).min(ceiling) / KIB * KIB);
+    if average > LARGEST_FOR_ALL || wanted <= now {
+        return finding.into_outcome();
+    }
+    finding
+        .recommend(
+            safe(
+                "work_mem",
+                Want::Bytes(wanted),
+                "holds the average spill in memory",
+            )
+            .giving_up("memory in proportion to the sessions at work"),
+        )
+        .into_outcome()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{
+        configure, declare_tpcc, finding, healthy, ok, postgres, unknown, with_statistics_of_days,
+    };
+    use dbdyno_model::Facts;
+    use dbdyno_model::finding::Want;
+
+    fn spilling(bytes_per_day: u64, files: u64) -> Facts {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 1.0);
+        let server = postgres(&mut facts);
+        server.database.after = server.database.after.clone().map(|mut all| {
+            (all.temp_bytes, all.temp_files) = (bytes_per_day, files);
+            all
+        });
+        facts
+    }
+
+    #[test]
+    fn spills_are_found_and_held_in_memory() {
+        let finding = finding(&RULE, &spilling(864_000_000_000, 80_000));
+        insta::assert_snapshot!(finding.message, @"10.0 MB/s of temporary files are written, 10.3 MiB each on average, with work_mem at 4MB");
+        assert_eq!(finding.recommendations[0].want, Want::Bytes(20 << 20));
+    }
+
+    #[test]
+    fn the_memory_bounds_what_spills_get() {
+        let mut facts = spilling(864_000_000_000, 1_000);
+        let Want::Bytes(wanted) = finding(&RULE, &facts).recommendations[0].want else {
+            panic!()
+        };
+        assert!(wanted < 864_000_000, "{wanted}");
+        facts.intent.memory_bytes = Some(2 << 30);
+        assert_eq!(finding(&RULE, &facts).recommendations, []);
+    }
+
+    #[test]
+    fn giant_spills_are_left_to_their_query() {
+        assert_eq!(
+            finding(&RULE, &spilling(864_000_000_000, 10)).recommendations,
+            []
+        );
+    }
+
+    #[test]
+    fn more_than_the_memory_can_carry_is_lowered() {
+        let mut facts = healthy();
+        configure(&mut facts, "work_mem", "1048576");
+        let finding = finding(&RULE, &facts);
+        assert!(
+            finding.message.contains("sessions at work may use"),
+            "{}",
+            finding.message
+        );
+        let Want::Bytes(wanted) = finding.recommendations[0].want else {
+            panic!()
+        };
+        assert!((4 << 20..1 << 30).contains(&wanted), "{wanted}");
+    }
+
+    #[test]
+    fn little_spill_is_fine_and_so_are_short_transactions() {
+        ok(&RULE, &spilling(1_000_000, 10));
+        let mut facts = healthy();
+        declare_tpcc(&mut facts);
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn young_counters_are_unknown() {
+        assert!(unknown(&RULE, &healthy()).starts_with("no statistics yet"));
+    }
+}

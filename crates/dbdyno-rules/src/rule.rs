@@ -1,0 +1,285 @@
+//! What a rule is, and the words its check answers with.
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{
+    Evidence, Fact, Facts, Finding, HostAction, Needs, Outcome, Recommendation, Severity,
+};
+
+/// One entry of the catalogue. The `//!` header of its file is the user's documentation.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// `family.name`, the same as the file's path. Never changes once released.
+    pub id: &'static str,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    pub sources: &'static [&'static str],
+    pub check: fn(&Facts) -> Outcome,
+    /// The source of the rule's file.
+    pub source_text: &'static str,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Rule {
+    /// The user's documentation: the file's `//!` header as Markdown.
+    pub fn documentation(&self) -> String {
+        self.source_text
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .map(|line| {
+                line.trim_start_matches("//!")
+                    .strip_prefix(' ')
+                    .unwrap_or_default()
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    pub fn family(&self) -> &'static str {
+        self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// Starts a finding of this rule; `message` is one sentence with its numbers.
+    pub fn finding(&self, message: impl Into<String>) -> Finding {
+        Finding {
+            rule: self.id.to_owned(),
+            severity: self.severity,
+            message: message.into(),
+            evidence: Vec::new(),
+            recommendations: Vec::new(),
+            host_actions: Vec::new(),
+            confidence: self.confidence,
+            sources: self
+                .sources
+                .iter()
+                .map(|source| (*source).to_owned())
+                .collect(),
+        }
+    }
+}
+
+/// Builds a finding up in the order a reader meets it.
+pub trait FindingExt: Sized {
+    #[must_use]
+    fn severity(self, severity: Severity) -> Self;
+    #[must_use]
+    fn evidence(
+        self,
+        fact: impl Into<String>,
+        value: impl ToString,
+        origin: impl Into<String>,
+    ) -> Self;
+    #[must_use]
+    fn recommend(self, recommendation: Recommendation) -> Self;
+    #[must_use]
+    fn host_action(self, action: impl Into<String>, needs: Needs) -> Self;
+    fn into_outcome(self) -> Outcome;
+}
+
+impl FindingExt for Finding {
+    fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    fn evidence(
+        mut self,
+        fact: impl Into<String>,
+        value: impl ToString,
+        origin: impl Into<String>,
+    ) -> Self {
+        self.evidence.push(Evidence {
+            fact: fact.into(),
+            value: value.to_string(),
+            origin: origin.into(),
+        });
+        self
+    }
+
+    fn recommend(mut self, recommendation: Recommendation) -> Self {
+        self.recommendations.push(recommendation);
+        self
+    }
+
+    fn host_action(mut self, action: impl Into<String>, needs: Needs) -> Self {
+        let rule = self.rule.clone();
+        self.host_actions.push(HostAction {
+            rule,
+            action: action.into(),
+            needs,
+        });
+        self
+    }
+
+    fn into_outcome(self) -> Outcome {
+        Outcome::Finding(Box::new(self))
+    }
+}
+
+/// The fact's value, or the outcome that names what is missing.
+pub fn need<T: Copy>(fact: &Fact<T>, name: &str) -> Result<T, Outcome> {
+    fact.get().ok_or_else(|| unknown(fact, name))
+}
+
+pub fn need_ref<'a, T>(fact: &'a Fact<T>, name: &str) -> Result<&'a T, Outcome> {
+    fact.value().ok_or_else(|| unknown(fact, name))
+}
+
+fn unknown<T>(fact: &Fact<T>, name: &str) -> Outcome {
+    Outcome::Unknown(format!(
+        "{name}: {}",
+        fact.why_unknown().unwrap_or("unknown")
+    ))
+}
+
+/// The host's facts, or the outcome for a server that runs elsewhere.
+pub fn host(facts: &Facts) -> Result<&dbdyno_model::host::Host, Outcome> {
+    facts
+        .host
+        .as_ref()
+        .ok_or_else(|| Outcome::Unknown("the host: the server runs on another machine".to_owned()))
+}
+
+/// The server's facts, or the outcome for a host without one.
+pub fn server(facts: &Facts) -> Result<&dbdyno_model::postgres::Postgres, Outcome> {
+    facts
+        .postgres
+        .as_ref()
+        .ok_or_else(|| Outcome::NotApplicable("no PostgreSQL server was read".to_owned()))
+}
+
+/// Joins the two arms of a check that leaves early through `?`.
+pub fn settle(outcome: Result<Outcome, Outcome>) -> Outcome {
+    outcome.unwrap_or_else(|early| early)
+}
+
+/// A sysctl's value and where it was read, or the outcome that names it.
+pub fn sysctl(host: &dbdyno_model::host::Host, name: &str) -> Result<(i64, String), Outcome> {
+    let fact = host.sysctl.get(name).cloned().unwrap_or_default();
+    Ok((need(&fact, name)?, fact.origin))
+}
+
+/// The data directory's storage, and the write-ahead log's where that is another.
+pub fn storages(
+    host: &dbdyno_model::host::Host,
+) -> Result<Vec<&dbdyno_model::host::Storage>, Outcome> {
+    let data = need_ref(&host.data, "storage of the data directory")?;
+    let wal = host
+        .wal
+        .value()
+        .filter(|wal| wal.mount_point != data.mount_point || wal.source != data.source);
+    Ok(std::iter::once(data).chain(wal).collect())
+}
+
+/// The block devices under data and write-ahead log, each once, from the top down.
+pub fn block_devices(
+    host: &dbdyno_model::host::Host,
+) -> Result<Vec<&dbdyno_model::host::BlockDevice>, Outcome> {
+    let mut found: Vec<&dbdyno_model::host::BlockDevice> = Vec::new();
+    let storages = storages(host)?;
+    for storage in &storages {
+        for device in need_ref(&storage.devices, "block devices under the data directory")? {
+            if !found.iter().any(|known| known.name == device.name) {
+                found.push(device);
+            }
+        }
+    }
+    if found.is_empty() {
+        let kind = storages
+            .first()
+            .map_or("its storage", |storage| &storage.filesystem);
+        return Err(Outcome::NotApplicable(format!(
+            "{kind} shows no block device of its own"
+        )));
+    }
+    Ok(found)
+}
+
+/// A setting as a number in bytes, seconds or bare, or the outcome that names it.
+pub fn setting_number(
+    server: &dbdyno_model::postgres::Postgres,
+    name: &str,
+) -> Result<f64, Outcome> {
+    server
+        .number(name)
+        .ok_or_else(|| Outcome::Unknown(format!("{name}: pg_settings does not list it")))
+}
+
+/// A setting's text, or the outcome that names it.
+pub fn setting_text<'a>(
+    server: &'a dbdyno_model::postgres::Postgres,
+    name: &str,
+) -> Result<&'a str, Outcome> {
+    let setting = server.setting(name);
+    setting
+        .map(|setting| setting.value.as_str())
+        .ok_or_else(|| Outcome::Unknown(format!("{name}: pg_settings does not list it")))
+}
+
+/// One decimal where it says something: `4.4`, `64`.
+pub fn humane_number(number: f64) -> String {
+    let text = format!("{number:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+/// Bytes in the largest binary unit that keeps them above one.
+pub fn humane_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    // 1023.95 would be printed as 1024.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", humane_number(value), UNITS[unit])
+}
+
+/// A recommendation that costs no safety; every other class is asked for by name elsewhere.
+pub fn safe(
+    setting: &str,
+    want: dbdyno_model::finding::Want,
+    why: impl Into<String>,
+) -> Recommendation {
+    Recommendation {
+        setting: setting.to_owned(),
+        want,
+        why: why.into(),
+        class: dbdyno_model::Class::Safe,
+        gives_up: None,
+    }
+}
+
+/// Says what a recommendation costs.
+pub trait RecommendationExt: Sized {
+    #[must_use]
+    fn giving_up(self, what: impl Into<String>) -> Self;
+}
+
+impl RecommendationExt for Recommendation {
+    fn giving_up(mut self, what: impl Into<String>) -> Self {
+        self.gives_up = Some(what.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::humane_bytes;
+
+    #[test]
+    fn bytes_are_humane() {
+        assert_eq!(humane_bytes(0), "0 bytes");
+        assert_eq!(humane_bytes(63 * 512), "31.5 KiB");
+        assert_eq!(humane_bytes(64 << 20), "64 MiB");
+        assert_eq!(humane_bytes(25_455_230_976), "23.7 GiB");
+        assert_eq!(humane_bytes((1 << 30) - 1), "1 GiB");
+        assert_eq!(humane_bytes(3 << 50), "3072 TiB");
+    }
+}

@@ -1,0 +1,23 @@
+//! The statistics of a comparison as pure functions: nothing here reads a clock, a file or a socket.
+
+mod autocorrelation;
+mod design;
+mod holm;
+mod judge;
+mod noise;
+mod paired;
+mod student;
+mod warmup;
+
+pub use autocorrelation::{
+    MAX_WINDOW_S, MIN_WINDOW_S, best_window_s, block_bootstrap_interval, effective_sample_size, tau,
+};
+pub use design::{Design, DesignError, Order, order_of_pair};
+pub use holm::{holm, paired_t_p};
+pub use judge::{Judgement, Step, Word, judge, too_noisy};
+pub use noise::{
+    Disturbance, MAX_STEAL_FRACTION, MAX_STRANGERS_CPU_FRACTION, RunConditions, disturbance,
+};
+pub use paired::{Interval, interval_of_log_ratios, pairs_needed, s_d, smallest_detectable_effect};
+pub use student::{normal_quantile, t_quantile, t_two_sided_p};
+pub use warmup::{BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, mser5, slope_per_window};

@@ -1,0 +1,184 @@
+//! Where a run stops warming up and starts to count.
+
+use serde::{Deserialize, Serialize};
+
+use crate::paired::mean;
+
+/// Counts of 200 ms in one batch, so that a batch is one second.
+pub const BATCH: usize = 5;
+
+/// Fewer batches than this cannot tell a warm-up from a fluctuation.
+pub const MIN_BATCHES: usize = 10;
+
+/// Batches at the end that are never the whole remainder: the criterion of two or three
+/// batches that happen to agree is close to zero and would win over any honest truncation.
+pub const TAIL_BATCHES: usize = 5;
+
+/// How much of the beginning of a run to leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warmup {
+    /// Counts of 200 ms to leave out, a multiple of [`BATCH`].
+    pub truncate: usize,
+    /// Whether the truncation lies in the first half; if not, extend the run and look again.
+    pub steady: bool,
+}
+
+/// MSER-5: the truncation that minimises the squared standard error of what remains.
+///
+/// `counts_200ms` holds the transactions finished in each 200 ms from the start of the load; a
+/// last incomplete batch is ignored. With Z the n batch means of five counts, d is the argmin of
+/// Σ_{i>d}(Z_i − mean_d)²/(n−d)², searched for d ≤ n − 5 and the smallest among equals; steady
+/// means d ≤ n/2. `None` for fewer than ten batches (10 s). Source: White, Simulation 1997;
+/// Hoad, Robinson & Davies, JORS 2010.
+#[must_use]
+pub fn mser5(counts_200ms: &[u64]) -> Option<Warmup> {
+    let z: Vec<f64> = counts_200ms
+        .chunks_exact(BATCH)
+        .map(|batch| batch.iter().map(|&count| count as f64).sum::<f64>() / BATCH as f64)
+        .collect();
+    let n = z.len();
+    if n < MIN_BATCHES {
+        return None;
+    }
+
+    // From the end towards the start, Welford's update gives every tail's sum of squares in one pass.
+    let (mut tail_mean, mut squares) = (0.0_f64, 0.0_f64);
+    let (mut best, mut best_d) = (f64::INFINITY, 0);
+    for d in (0..n).rev() {
+        let size = (n - d) as f64;
+        let off = z[d] - tail_mean;
+        tail_mean += off / size;
+        squares += off * (z[d] - tail_mean);
+        let criterion = squares / (size * size);
+        if d <= n - TAIL_BATCHES && criterion <= best {
+            (best, best_d) = (criterion, d);
+        }
+    }
+    Some(Warmup {
+        truncate: best_d * BATCH,
+        steady: 2 * best_d <= n,
+    })
+}
+
+/// The least-squares trend over a whole window, relative to its mean: 0.02 reads "the rate rose
+/// by 2 % from the first to the last moment".
+///
+/// `counts_per_s` holds one count a second. `None` for fewer than three seconds, a mean that is
+/// not positive, or a value that is not finite. Source: ordinary least squares; slope·n/mean.
+#[must_use]
+pub fn slope_per_window(counts_per_s: &[f64]) -> Option<f64> {
+    let n = counts_per_s.len();
+    let centre = mean(counts_per_s);
+    if n < 3 || !centre.is_finite() || centre <= 0.0 {
+        return None;
+    }
+    let middle = (n - 1) as f64 / 2.0;
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for (second, count) in counts_per_s.iter().enumerate() {
+        let offset = second as f64 - middle;
+        covariance += offset * (count - centre);
+        variance += offset * offset;
+    }
+    Some(covariance / variance * n as f64 / centre)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::autocorrelation::SplitMix64;
+    use proptest::prelude::*;
+
+    fn noisy(level: f64, spread: f64, rng: &mut SplitMix64) -> u64 {
+        (level * (1.0 + spread * (2.0 * rng.unit() - 1.0))).round() as u64
+    }
+
+    /// The definition, written out: the one-pass search must find the same.
+    fn by_definition(counts: &[u64]) -> usize {
+        let z: Vec<f64> = counts
+            .chunks_exact(5)
+            .map(|b| b.iter().sum::<u64>() as f64 / 5.0)
+            .collect();
+        let criterion = |d: usize| {
+            let tail = &z[d..];
+            let m = mean(tail);
+            tail.iter().map(|x| (x - m).powi(2)).sum::<f64>() / (tail.len() as f64).powi(2)
+        };
+        (0..=z.len() - TAIL_BATCHES)
+            .min_by(|&a, &b| criterion(a).total_cmp(&criterion(b)))
+            .unwrap()
+            * 5
+    }
+
+    #[test]
+    fn too_short_is_none() {
+        assert_eq!(mser5(&[7; 49]), None);
+        assert_eq!(
+            mser5(&[7; 54]),
+            Some(Warmup {
+                truncate: 0,
+                steady: true
+            })
+        );
+    }
+
+    #[test]
+    fn an_endless_ramp_is_not_steady() {
+        let doubling: Vec<u64> = (0..30).flat_map(|s| [1_u64 << s; 5]).collect();
+        let found = mser5(&doubling).unwrap();
+        assert!(found.truncate <= doubling.len() - TAIL_BATCHES * BATCH);
+        // A step late in the run: what remains after it is less than half.
+        let late: Vec<u64> = (0..200).map(|i| if i < 150 { 100 } else { 1000 }).collect();
+        assert_eq!(
+            mser5(&late),
+            Some(Warmup {
+                truncate: 150,
+                steady: false
+            })
+        );
+    }
+
+    #[test]
+    fn slope_by_hand() {
+        assert_eq!(slope_per_window(&[5.0; 60]), Some(0.0));
+        let ramp: Vec<f64> = (0..60).map(|s| 100.0 + f64::from(s)).collect();
+        assert!((slope_per_window(&ramp).unwrap() - 60.0 / 129.5).abs() < 1e-12);
+        assert_eq!(slope_per_window(&[1.0, 2.0]), None);
+        assert_eq!(slope_per_window(&[0.0; 10]), None);
+        assert_eq!(slope_per_window(&[1.0, f64::NAN, 1.0]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn finds_a_step(
+            step in 1_usize..30, before in 0.1_f64..0.7, seed in any::<u64>(), level in 200.0_f64..1e5
+        ) {
+            let mut rng = SplitMix64::new(seed);
+            let counts: Vec<u64> = (0..300)
+                .map(|i| noisy(if i < step * 5 { before * level } else { level }, 0.05, &mut rng))
+                .collect();
+            let found = mser5(&counts).unwrap();
+            prop_assert!(found.truncate >= step * 5, "{:?}", found);
+            prop_assert_eq!(found.truncate % BATCH, 0);
+        }
+
+        #[test]
+        fn agrees_with_the_definition(
+            counts in prop::collection::vec(0_u64..10_000, 50..200), scale in 1_u64..50
+        ) {
+            let found = mser5(&counts).unwrap();
+            prop_assert_eq!(found.truncate, by_definition(&counts));
+            prop_assert_eq!(found.steady, 2 * found.truncate <= counts.len() / BATCH * BATCH);
+            let scaled: Vec<u64> = counts.iter().map(|c| c * scale).collect();
+            prop_assert_eq!(mser5(&scaled).unwrap(), found);
+        }
+
+        #[test]
+        fn slope_ignores_the_unit(x in prop::collection::vec(1.0_f64..100.0, 3..100), k in 0.1_f64..50.0) {
+            let scaled: Vec<f64> = x.iter().map(|v| v * k).collect();
+            let (a, b) = (slope_per_window(&x).unwrap(), slope_per_window(&scaled).unwrap());
+            prop_assert!((a - b).abs() < 1e-9);
+            let backwards: Vec<f64> = x.iter().rev().copied().collect();
+            prop_assert!((slope_per_window(&backwards).unwrap() + a).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Why what the user typed is not a connection, in words that never repeat a secret.
+
+use std::path::PathBuf;
+
+/// No variant holds text out of a part that may be a password: values are described, not quoted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    #[error("neither a postgres:// URI nor key=value parameters nor the name of a database")]
+    NotUnderstood,
+    #[error("{0}:// is no address of a PostgreSQL server")]
+    OtherScheme(String),
+    #[error("cannot read the connection {form}: {why}")]
+    Malformed {
+        form: &'static str,
+        why: &'static str,
+    },
+    #[error("cannot tell user, password and host apart in the connection URI")]
+    Ambiguous,
+    #[error("unknown connection parameter `{name}`")]
+    UnknownParameter {
+        name: String,
+        nearest: Option<&'static str>,
+    },
+    #[error("the connection parameter `{parameter}` is not {expected}")]
+    BadValue {
+        parameter: &'static str,
+        expected: &'static str,
+    },
+    #[error("the connection parameter `{parameter}` is not supported")]
+    Unsupported {
+        parameter: &'static str,
+        instead: &'static str,
+    },
+    #[error("several hosts in one connection are not supported")]
+    SeveralHosts,
+    #[error("sslrootcert=system needs sslmode=verify-full")]
+    SystemRootsUnverified,
+    #[error("the password file {path} can be read by others (mode {mode:04o})")]
+    PassfileMode { path: PathBuf, mode: u32 },
+    #[error("cannot read the password file {path}")]
+    Passfile {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("no database user: none was given, and this user has no name")]
+    NoUser,
+}
+
+impl ConnectionError {
+    /// What to do next, where there is something to say.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotUnderstood => {
+                "write postgres://user@host:5432/database, or host=… user=… dbname=…".into()
+            }
+            Self::OtherScheme(_) => "write postgres://user@host:5432/database".into(),
+            Self::Malformed { .. } | Self::NoUser => {
+                "the form is postgres://user@host:5432/database?sslmode=require".into()
+            }
+            Self::Ambiguous => "in a user name or password, write @ as %40, / as %2F, ? as %3F, \
+                                : as %3A and % as %25"
+                .into(),
+            Self::UnknownParameter { nearest, .. } => match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => {
+                    "the parameters are those of libpq: host, port, user, dbname, sslmode, …".into()
+                }
+            },
+            Self::BadValue { .. } => return None,
+            Self::Unsupported { instead, .. } => (*instead).into(),
+            Self::SeveralHosts => "name the one server that is to be tuned".into(),
+            Self::SystemRootsUnverified => {
+                "leave sslmode out, or name a file of root certificates in sslrootcert".into()
+            }
+            Self::PassfileMode { path, .. } => format!("chmod 0600 {}", path.display()),
+            Self::Passfile { .. } => {
+                "name another in PGPASSFILE, or set it to /dev/null to use none".into()
+            }
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! TLS by rustls with the meaning that libpq gives to each sslmode.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dbdyno_model::SslMode;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TlsError {
+    #[error("cannot read the root certificates in {path}: {why}")]
+    RootFile { path: PathBuf, why: String },
+    #[error("this system has no root certificates")]
+    NoSystemRoots,
+    #[error(transparent)]
+    Rustls(#[from] rustls::Error),
+}
+
+/// The connector for a mode that encrypts.
+pub(super) fn connector(
+    mode: SslMode,
+    root_file: Option<&Path>,
+) -> Result<MakeRustlsConnect, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Arc::new(verifier(&provider, mode, root_file)?);
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn verifier(
+    provider: &CryptoProvider,
+    mode: SslMode,
+    root_file: Option<&Path>,
+) -> Result<Verifier, TlsError> {
+    let trusted = match (mode, root_file) {
+        // libpq verifies the chain in `require` as well once it is given roots.
+        (SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull, Some(file)) => {
+            Some(read_roots(file)?)
+        }
+        (SslMode::VerifyCa | SslMode::VerifyFull, None) => {
+            let certificates = rustls_native_certs::load_native_certs().certs;
+            if certificates.is_empty() {
+                return Err(TlsError::NoSystemRoots);
+            }
+            Some(Trusted::new(certificates))
+        }
+        (SslMode::Disable | SslMode::Prefer | SslMode::Require, _) => None,
+    };
+    Ok(Verifier {
+        trusted,
+        checks_name: mode == SslMode::VerifyFull,
+        algorithms: provider.signature_verification_algorithms,
+    })
+}
+
+fn read_roots(file: &Path) -> Result<Trusted, TlsError> {
+    let failed = |why: String| TlsError::RootFile {
+        path: file.to_owned(),
+        why,
+    };
+    let certificates = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(failed("it holds no certificate in PEM".into()));
+    }
+    Ok(Trusted::new(certificates))
+}
+
+#[derive(Debug)]
+struct Trusted {
+    anchors: RootCertStore,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl Trusted {
+    fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
+        let mut anchors = RootCertStore::empty();
+        anchors.add_parsable_certificates(certificates.iter().cloned());
+        Self {
+            anchors,
+            certificates,
+        }
+    }
+}
+
+/// Checks as much of the certificate as the sslmode asks for.
+#[derive(Debug)]
+struct Verifier {
+    /// None: whoever answers is taken, as long as the line is encrypted.
+    trusted: Option<Trusted>,
+    checks_name: bool,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(trusted) = &self.trusted else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let certificate = ParsedCertificate::try_from(end_entity)?;
+        // A self-signed certificate that is itself the root: OpenSSL trusts it, webpki would
+        // refuse it as a CA in the place of a server.
+        if !trusted.certificates.contains(end_entity) {
+            verify_server_cert_signed_by_trust_anchor(
+                &certificate,
+                &trusted.anchors,
+                intermediates,
+                now,
+                self.algorithms.all,
+            )?;
+        }
+        if self.checks_name {
+            verify_server_name(&certificate, server_name)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

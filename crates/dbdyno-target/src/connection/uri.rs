@@ -1,0 +1,107 @@
+//! `postgres://user:password@host:port/database?parameter=value`, read the way libpq reads it.
+
+use super::error::ConnectionError;
+use super::parameters::Parameters;
+
+/// Reads what follows the `//`.
+pub(super) fn parse(text: &str) -> Result<Parameters, ConnectionError> {
+    let mut parameters = Parameters::default();
+    let (user_info, rest) = match text.find(['@', '/']) {
+        Some(at) if text[at..].starts_with('@') => (Some(&text[..at]), &text[at + 1..]),
+        _ => (None, text),
+    };
+    let (location, query) = match rest.split_once('?') {
+        Some((location, query)) => (location, Some(query)),
+        None => (rest, None),
+    };
+    // A second @ means that the first one, or a slash in front of it, belonged to the password:
+    // what looks like a host is then a piece of it.
+    if location.contains('@') {
+        return Err(ConnectionError::Ambiguous);
+    }
+    let result = (|| {
+        if let Some(user_info) = user_info {
+            let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+            parameters.set("user", decode(user)?)?;
+            parameters.set("password", decode(password)?)?;
+        }
+        read_location(location, &mut parameters)?;
+        read_query(query.unwrap_or(""), &mut parameters)
+    })();
+    match result {
+        Err(_) if rest.contains('@') => Err(ConnectionError::Ambiguous),
+        Err(error) => Err(error),
+        Ok(()) => Ok(parameters),
+    }
+}
+
+fn read_location(location: &str, parameters: &mut Parameters) -> Result<(), ConnectionError> {
+    let (authority, database) = location.split_once('/').unwrap_or((location, ""));
+    if authority.contains(',') {
+        return Err(ConnectionError::SeveralHosts);
+    }
+    let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
+        let (host, after) = bracketed
+            .split_once(']')
+            .ok_or(malformed("a `[` has no `]`"))?;
+        match after.strip_prefix(':') {
+            Some(port) => (host, port),
+            None if after.is_empty() => (host, ""),
+            None => return Err(malformed("something other than a port follows the `]`")),
+        }
+    } else {
+        match authority.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err(malformed("an IPv6 address must stand in brackets: [::1]"));
+            }
+            Some(pair) => pair,
+            None => (authority, ""),
+        }
+    };
+    parameters.set("host", decode(host)?)?;
+    parameters.set("port", decode(port)?)?;
+    parameters.set("dbname", decode(database)?)
+}
+
+fn read_query(query: &str, parameters: &mut Parameters) -> Result<(), ConnectionError> {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or(malformed("a parameter behind the `?` has no `=`"))?;
+        let (name, value) = (decode(name)?, decode(value)?);
+        // What JDBC users write.
+        if name == "ssl" && value == "true" {
+            parameters.set("sslmode", "require".into())?;
+        } else {
+            parameters.set(&name, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn malformed(why: &'static str) -> ConnectionError {
+    ConnectionError::Malformed { form: "URI", why }
+}
+
+/// Percent-decoding; neither a zero byte nor anything but UTF-8 may come out.
+fn decode(text: &str) -> Result<String, ConnectionError> {
+    let broken = || malformed("a `%` is not followed by two hexadecimal digits; write %25");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || {
+            let digit = char::from(rest.next()?).to_digit(16)?;
+            u8::try_from(digit).ok()
+        };
+        let (high, low) = (digit().ok_or_else(broken)?, digit().ok_or_else(broken)?);
+        bytes.push(high << 4 | low);
+    }
+    if bytes.contains(&0) {
+        return Err(malformed("it contains a zero byte"));
+    }
+    String::from_utf8(bytes).map_err(|_| malformed("it is not UTF-8 once it is decoded"))
+}

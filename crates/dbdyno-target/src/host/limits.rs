@@ -1,0 +1,90 @@
+//! The server's main process: its resource limits, and how it stands with the out-of-memory killer and swap.
+
+use std::collections::BTreeMap;
+
+use dbdyno_model::Fact;
+use dbdyno_model::host::ServerProcess;
+
+use super::root::Root;
+use super::text;
+
+/// Soft limits by name; `None` is unlimited. A line that does not parse is left out.
+pub fn limits(text: &str) -> BTreeMap<String, Option<u64>> {
+    text.lines()
+        .filter_map(|line| {
+            // Names hold single spaces; columns are at least two apart.
+            let (name, rest) = line.split_once("  ")?;
+            let soft = match rest.split_whitespace().next()? {
+                "unlimited" => None,
+                number => Some(number.parse().ok()?),
+            };
+            Some((name.trim().to_owned(), soft))
+        })
+        .collect()
+}
+
+/// A size in the status file, in bytes.
+pub fn status_bytes(text: &str, name: &str) -> Result<u64, String> {
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .ok_or("the kernel does not show it")?;
+    let kib: u64 = match value.trim().strip_suffix("kB") {
+        Some(number) => text::number(number)?,
+        None => return Err(format!("not in kB: {}", text::quoted(value))),
+    };
+    kib.checked_mul(1024)
+        .ok_or_else(|| format!("too large: {kib} kB"))
+}
+
+pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
+    let Some(pid) = pid else {
+        return Fact::unknown("the server's process is not visible from here", "");
+    };
+    let directory = format!("/proc/{pid}");
+    if !root.exists(&directory) {
+        return Fact::unknown(format!("no process {pid} is visible here"), directory);
+    }
+    let status_path = format!("{directory}/status");
+    let status = root.text(&status_path).map_err(|error| error.to_string());
+    let size = |name: &str| {
+        let result = status
+            .clone()
+            .and_then(|status| status_bytes(&status, name));
+        Fact::from_result(result, format!("{status_path} {name}"))
+    };
+    let process = ServerProcess {
+        pid,
+        oom_score_adj: root.fact(&format!("{directory}/oom_score_adj"), text::number),
+        limits: root
+            .text(&format!("{directory}/limits"))
+            .map(|text| limits(&text))
+            .unwrap_or_default(),
+        swap_bytes: size("VmSwap"),
+        resident_bytes: size("VmRSS"),
+    };
+    Fact::known(process, directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn soft_limits_and_sizes_are_read() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max cpu time              unlimited            unlimited            seconds   \n\
+                    Max open files            1024                 4096                 files     \n\
+                    Max nice priority         0                    0                    \n";
+        let read = limits(text);
+        assert_eq!(read.get("Max open files"), Some(&Some(1024)));
+        assert_eq!(read.get("Max cpu time"), Some(&None));
+        assert_eq!(read.len(), 3);
+
+        let status = "VmRSS:\t    2048 kB\nVmSwapX:\t 1 kB\nVmSwap:\t       0 kB\n";
+        assert_eq!(status_bytes(status, "VmRSS"), Ok(2 << 20));
+        assert_eq!(status_bytes(status, "VmSwap"), Ok(0));
+        assert!(status_bytes(status, "VmPeak").is_err());
+        assert!(status_bytes("VmRSS: 18446744073709551615 kB", "VmRSS").is_err());
+    }
+}

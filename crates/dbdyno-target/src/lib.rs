@@ -1,0 +1,7 @@
+//! Reads hosts and servers, and provisions private lab servers.
+
+pub mod connection;
+pub mod host;
+pub mod lab;
+pub mod postgres;
+pub mod process;

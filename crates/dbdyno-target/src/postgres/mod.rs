@@ -1,0 +1,171 @@
+//! Facts of a PostgreSQL server: one file a subject, each with its SQL per version and its decoding.
+
+mod activity;
+mod ages;
+mod checkpoints;
+mod counters;
+mod database;
+mod error;
+mod extensions;
+mod files;
+mod io;
+mod managed;
+mod reader;
+mod settings;
+mod slots;
+mod tables;
+mod version;
+mod wal;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ::postgres::Client;
+use dbdyno_model::Fact;
+use dbdyno_model::facts::CollectorFailure;
+use dbdyno_model::host::Sampled;
+use dbdyno_model::postgres::{Checkpoints, Database, Io, Postgres, Wal};
+
+pub use counters::{CounterReader, Counters, counters};
+pub use error::{CollectError, NEWEST, OLDEST};
+pub use version::{Version, version};
+
+use reader::Reader;
+
+#[derive(Debug, Clone, Copy)]
+pub struct CollectOptions {
+    /// Time between the two readings of each counter; zero reads them once.
+    pub window: Duration,
+}
+
+/// What was read, and which subjects could not be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected {
+    pub postgres: Postgres,
+    pub failures: Vec<CollectorFailure>,
+}
+
+/// For the session while it reads: nothing may wait long, hold anything, or write.
+const LIMITS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
+     SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on";
+const NO_LIMITS: &str = "RESET statement_timeout; RESET lock_timeout; \
+     RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only";
+
+/// Reads everything there is to know about the server behind `client`.
+///
+/// The window passes between the first and the second reading of the counters.
+///
+/// # Errors
+/// For a server of the wrong kind or age, and when the connection is lost; a subject that cannot
+/// be read is recorded in the result instead.
+pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collected, CollectError> {
+    let version = version(client)?;
+    let mut reader = Reader::new(client, version.number);
+    if version.major() > NEWEST {
+        reader.note(
+            "postgres.version",
+            format!("{version} is newer than tested: dbdyno knows {OLDEST} to {NEWEST}"),
+        );
+    }
+    let mut postgres = Postgres {
+        version_num: version.number,
+        version: version.text,
+        ..Postgres::default()
+    };
+    // In front of the limits, which would stand in pg_settings as values of the session.
+    let settings = reader.read(&settings::SUBJECT, settings::read)?;
+    reader.start(LIMITS)?;
+
+    let before = Counted::read(&mut reader)?;
+    let second_reading_at = Instant::now() + options.window;
+    reader.find_privileges()?;
+    (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
+    postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
+    postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
+    postgres.activity = activity::read(&mut reader)?;
+    postgres.slots = reader.read(&slots::SUBJECT, slots::read)?;
+    postgres.file_errors = reader.read(&files::SUBJECT, files::read)?;
+    postgres.tables = tables::read(&mut reader)?;
+    let wal_directory = reader.read(&wal::DIRECTORY, wal::read_directory)?;
+    let roles = reader.read(&managed::SUBJECT, managed::read)?;
+
+    let after = if options.window.is_zero() {
+        None
+    } else {
+        thread::sleep(second_reading_at.saturating_duration_since(Instant::now()));
+        Some(Counted::read(&mut reader)?)
+    };
+    fill_samples(&mut postgres, before, after, wal_directory.get());
+
+    if let Some(settings) = settings.value() {
+        let none = managed::Signs::default();
+        postgres.managed_by = managed::detect(settings, roles.value().unwrap_or(&none));
+        postgres.settings = settings::without_secrets(settings.clone());
+    }
+    let (missing, failures) = reader.finish(NO_LIMITS)?;
+    postgres.missing_privileges = missing;
+    Ok(Collected { postgres, failures })
+}
+
+/// One reading of every subject that counts, each with the moment it was taken.
+struct Counted {
+    database: (Fact<Database>, Instant),
+    wal: (Fact<Wal>, Instant),
+    checkpoints: (Fact<Checkpoints>, Instant),
+    io: (Fact<Io>, Instant),
+}
+
+impl Counted {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, CollectError> {
+        Ok(Self {
+            wal: reader.read_at(&wal::SUBJECT, wal::read)?,
+            checkpoints: reader.read_at(&checkpoints::SUBJECT, checkpoints::read)?,
+            io: reader.read_at(&io::SUBJECT, io::read)?,
+            database: database::read(reader)?,
+        })
+    }
+}
+
+fn fill_samples(
+    postgres: &mut Postgres,
+    mut before: Counted,
+    after: Option<Counted>,
+    wal_directory_bytes: Option<u64>,
+) {
+    let with_directory = |(fact, at): (Fact<Wal>, Instant)| {
+        let fact = fact.map(|wal| Wal {
+            directory_bytes: wal_directory_bytes,
+            ..wal
+        });
+        (fact, at)
+    };
+    before.wal = with_directory(before.wal);
+    let (database, wal, checkpoints, io) = match after {
+        Some(after) => (
+            Some(after.database),
+            Some(with_directory(after.wal)),
+            Some(after.checkpoints),
+            Some(after.io),
+        ),
+        None => (None, None, None, None),
+    };
+    postgres.database = sampled(before.database, database);
+    postgres.wal = sampled(before.wal, wal);
+    postgres.checkpoints = sampled(before.checkpoints, checkpoints);
+    postgres.io = sampled(before.io, io);
+}
+
+fn sampled<T>(before: (Fact<T>, Instant), after: Option<(Fact<T>, Instant)>) -> Sampled<T> {
+    let (before, began) = before;
+    match after {
+        Some((after, ended)) => Sampled {
+            before,
+            after,
+            seconds: ended.duration_since(began).as_secs_f64(),
+        },
+        None => Sampled {
+            before,
+            ..Sampled::default()
+        },
+    }
+}

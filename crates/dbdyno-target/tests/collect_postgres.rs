@@ -1,0 +1,504 @@
+//! Facts, counters and connection errors from real servers of every major that is at hand.
+//!
+//! `DBDYNO_TEST_PG_DIRS` names bin directories, separated by colons, beside the installed ones.
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dbdyno_model::postgres::{Postgres, ReplicationRole};
+use dbdyno_model::{Address, Connection, Secret};
+use dbdyno_target::connection::{ConnectError, connect};
+use dbdyno_target::lab::{Binaries, Home, Lab, LabOptions, Server};
+use dbdyno_target::postgres::{
+    CollectOptions, Collected, CounterReader, Counters, collect, counters, version,
+};
+use postgres::Client;
+
+/// Bin directories, one for each major.
+fn bin_directories() -> Vec<PathBuf> {
+    let named = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
+    let installed = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin"));
+    let mut majors = BTreeSet::new();
+    let found: Vec<PathBuf> = named
+        .split(':')
+        .filter(|directory| !directory.is_empty())
+        .map(PathBuf::from)
+        .chain(installed)
+        .filter(|directory| {
+            let binaries = Binaries::at(directory);
+            binaries.is_ok_and(|binaries| majors.insert(binaries.version.major))
+        })
+        .collect();
+    assert!(!found.is_empty(), "no PostgreSQL binaries to test with");
+    found
+}
+
+/// A running server with everything that has to outlive it.
+struct Fixture {
+    server: Server,
+    _lab: Lab,
+    _directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn start(bin: &Path, settings: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        // The server's account has to pass through.
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), mode).unwrap();
+        let root = directory.path().display().to_string();
+        let home = Home::find(&|name| (name == "DBDYNO_DATA_DIR").then(|| root.clone())).unwrap();
+        let lab = Lab::create(&home, Binaries::at(bin).unwrap(), &LabOptions::default()).unwrap();
+        let settings: BTreeMap<String, String> = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let server = lab.start_empty(&settings).unwrap();
+        Self {
+            server,
+            _lab: lab,
+            _directory: directory,
+        }
+    }
+
+    fn connection(&self) -> Connection {
+        self.server.connection()
+    }
+
+    fn client(&self) -> Client {
+        connect(&self.connection()).unwrap()
+    }
+
+    fn client_as(&self, user: &str) -> Client {
+        let connection = Connection {
+            user: user.into(),
+            ..self.connection()
+        };
+        connect(&connection).unwrap()
+    }
+}
+
+fn any_bin() -> PathBuf {
+    bin_directories().remove(0)
+}
+
+fn collect_now(client: &mut Client, window_ms: u64) -> Collected {
+    let window = Duration::from_millis(window_ms);
+    collect(client, &CollectOptions { window }).unwrap()
+}
+
+#[test]
+fn every_major_tells_everything_to_a_superuser() {
+    for bin in bin_directories() {
+        let fixture = Fixture::start(
+            &bin,
+            &[
+                ("work_mem", "8MB"),
+                ("primary_conninfo", "password=hunter2"),
+            ],
+        );
+        let other = fixture.client();
+        for sql in [
+            "CREATE TABLE t (a int) WITH (fillfactor = 90)",
+            "INSERT INTO t SELECT generate_series(1, 10000)",
+            "ANALYZE t",
+            "DELETE FROM t WHERE a < 100",
+            "CREATE TABLE \"odd name\" (b text)",
+            "SELECT pg_create_physical_replication_slot('s', true)",
+        ] {
+            // A session reports all that it did when it ends.
+            fixture.client().batch_execute(sql).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut idle = fixture.client();
+        idle.batch_execute("BEGIN; SELECT txid_current()").unwrap();
+        // The collector of 14 and earlier writes its file twice a second.
+        std::thread::sleep(Duration::from_millis(1100));
+        let Collected { postgres, failures } = collect_now(&mut fixture.client(), 300);
+        assert_eq!(failures, [], "{}", postgres.version);
+        assert_eq!(postgres.missing_privileges, []);
+        check_settings(&postgres);
+        check_counters_of_all_kinds(&postgres);
+        check_state(&postgres);
+        let json = serde_json::to_string(&postgres).unwrap();
+        assert!(!json.contains("hunter2"));
+        drop((idle, other));
+    }
+}
+
+fn check_settings(postgres: &Postgres) {
+    let work_mem = postgres.setting("work_mem").unwrap();
+    assert_eq!(
+        (work_mem.value.as_str(), work_mem.unit.as_deref()),
+        ("8192", Some("kB"))
+    );
+    assert_eq!(postgres.bytes("work_mem"), Some(8 << 20));
+    assert_eq!(work_mem.source, "configuration file");
+    let file = work_mem.source_file.as_deref().unwrap();
+    assert!(file.ends_with("dbdyno.conf"), "{file}");
+    assert!(work_mem.source_line.is_some() && work_mem.is_set_by_user());
+    assert!(postgres.settings.len() > 300);
+    assert!(
+        !postgres
+            .setting("wal_level")
+            .unwrap()
+            .enum_values
+            .is_empty()
+    );
+    // The limits of our own session must not be taken for the server's.
+    for name in [
+        "statement_timeout",
+        "lock_timeout",
+        "idle_in_transaction_session_timeout",
+    ] {
+        assert_eq!(postgres.setting(name).unwrap().value, "0", "{name}");
+    }
+    assert_eq!(postgres.is_on("default_transaction_read_only"), Some(false));
+    assert_eq!(
+        postgres.setting("primary_conninfo").unwrap().value,
+        "(hidden)"
+    );
+    assert_eq!(
+        postgres.setting("huge_pages_status").is_some(),
+        postgres.major() >= 17
+    );
+    assert_eq!(
+        postgres.setting("autovacuum_worker_slots").is_some(),
+        postgres.major() >= 18
+    );
+}
+
+fn check_counters_of_all_kinds(postgres: &Postgres) {
+    let major = postgres.major();
+    let database = postgres.database.latest().unwrap();
+    assert_eq!(database.name, "postgres");
+    assert!(
+        database.commits > 0 && database.blocks_hit > 0,
+        "{database:?}"
+    );
+    assert!(database.size_bytes.unwrap() > 1 << 20);
+    assert_eq!(database.dead_tuples, Some(99));
+    assert!(database.stats_age_s.unwrap() > 0.0);
+    assert!(
+        (0.25..5.0).contains(&postgres.database.seconds),
+        "{}",
+        postgres.database.seconds
+    );
+
+    let wal = postgres.wal.latest().unwrap();
+    assert!(wal.position_bytes.unwrap() > 1 << 20);
+    assert!(wal.directory_bytes.unwrap() >= 16 << 20);
+    for value in [
+        wal.records,
+        wal.full_page_images,
+        wal.bytes,
+        wal.buffers_full,
+    ] {
+        assert_eq!(value.is_some(), major >= 14);
+    }
+    assert!(
+        postgres
+            .wal
+            .rate(|wal| Some(wal.position_bytes? as f64))
+            .is_some()
+    );
+
+    let checkpoints = postgres.checkpoints.latest().unwrap();
+    assert!(checkpoints.buffers_alloc > 0 && checkpoints.buffers_backend.is_some());
+    let io = postgres.io.latest().unwrap();
+    for value in [io.reads, io.writes, io.client_writes, io.evictions, io.hits] {
+        assert_eq!(value.is_some(), major >= 16, "{io:?}");
+    }
+    if major >= 16 {
+        assert!(io.reads.unwrap() > 0 && io.hits.unwrap() > 0, "{io:?}");
+    }
+}
+
+fn check_state(postgres: &Postgres) {
+    assert_eq!(postgres.role.get(), Some(ReplicationRole::Primary));
+    assert!(postgres.started_at.value().unwrap().ends_with('Z'));
+    let tables = postgres.tables.value().unwrap();
+    assert_eq!(tables.len(), 2);
+    assert_eq!(
+        (tables[0].name.as_str(), tables[0].schema.as_str()),
+        ("t", "public")
+    );
+    assert_eq!((tables[0].live_tuples, tables[0].dead_tuples), (9901, 99));
+    assert!(tables[0].size_bytes >= 40 * 8192 && tables[0].rows_estimate.unwrap() > 9000.0);
+    assert_eq!(tables[0].options, ["fillfactor=90"]);
+    assert!(tables[0].never_vacuumed && !tables[0].never_analyzed);
+    assert_eq!(
+        (tables[1].rows_estimate, tables[1].never_analyzed),
+        (None, true)
+    );
+    let extensions = postgres.extensions.value().unwrap();
+    assert!(
+        extensions
+            .iter()
+            .any(|extension| extension.name == "plpgsql")
+    );
+    assert!(postgres.databases.value().unwrap().len() >= 3);
+    let activity = postgres.activity.value().unwrap();
+    assert_eq!(
+        (activity.connections, activity.idle_in_transaction),
+        (2, 1),
+        "{activity:?}"
+    );
+    assert!(activity.oldest_idle_in_transaction_s.unwrap() > 1.0);
+    assert!(activity.oldest_transaction_s.unwrap() > 1.0);
+    let slots = postgres.slots.value().unwrap();
+    assert_eq!((slots[0].name.as_str(), slots[0].active), ("s", false));
+    assert_eq!(slots[0].wal_status.as_deref(), Some("reserved"));
+    assert!(slots[0].retained_bytes.is_some());
+    assert_eq!(postgres.file_errors.value().unwrap(), &Vec::<String>::new());
+    assert_eq!(postgres.managed_by, None);
+}
+
+#[test]
+fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
+    for bin in bin_directories() {
+        let fixture = Fixture::start(&bin, &[]);
+        let mut admin = fixture.client();
+        admin.batch_execute("CREATE ROLE \"Plain\" LOGIN").unwrap();
+        report_statistics(&mut admin);
+        let Collected { postgres, failures } = collect_now(&mut fixture.client_as("Plain"), 0);
+        assert_eq!(failures, []);
+        let missing: Vec<&str> = postgres
+            .missing_privileges
+            .iter()
+            .map(|missing| missing.object.as_str())
+            .collect();
+        for object in ["pg_ls_waldir()", "pg_stat_activity", "pg_file_settings"] {
+            assert!(missing.contains(&object), "{missing:?}");
+        }
+        assert!(postgres.activity.why_unknown().is_some());
+        assert!(postgres.file_errors.why_unknown().is_some());
+        let database = postgres.database.latest().unwrap();
+        assert!(
+            database.commits > 0 && database.size_bytes.is_some(),
+            "{database:?}"
+        );
+        assert!(postgres.wal.latest().unwrap().position_bytes.is_some());
+        assert!(postgres.database.after.value().is_none());
+        assert!(postgres.settings.contains_key("work_mem"));
+        assert!(postgres.tables.value().is_some() && postgres.slots.value().is_some());
+
+        // The grants are SQL, and they suffice.
+        for missing in &postgres.missing_privileges {
+            admin.batch_execute(&missing.grant).unwrap();
+        }
+        let granted = collect_now(&mut fixture.client_as("Plain"), 0).postgres;
+        assert_eq!(granted.missing_privileges, []);
+        assert!(granted.activity.value().is_some() && granted.file_errors.value().is_some());
+    }
+}
+
+#[test]
+fn the_session_is_given_back_as_it_was() {
+    let fixture = Fixture::start(&any_bin(), &[]);
+    let mut client = fixture.client();
+    let before = collect_now(&mut client, 0).postgres.settings;
+    for name in ["statement_timeout", "default_transaction_read_only"] {
+        let row = client.query_one(&format!("SHOW {name}"), &[]).unwrap();
+        assert!(["0", "off"].contains(&row.get::<_, &str>(0)), "{name}");
+    }
+    assert_eq!(collect_now(&mut client, 0).postgres.settings, before);
+    let name = client.query_one("SHOW application_name", &[]).unwrap();
+    assert_eq!(name.get::<_, &str>(0), "dbdyno");
+}
+
+#[test]
+fn a_table_under_an_exclusive_lock_keeps_nobody_waiting() {
+    let fixture = Fixture::start(&any_bin(), &[]);
+    let mut other = fixture.client();
+    other.batch_execute("CREATE TABLE t (a int)").unwrap();
+    other.batch_execute("BEGIN; LOCK TABLE t").unwrap();
+    let began = std::time::Instant::now();
+    let Collected { postgres, failures } = collect_now(&mut fixture.client(), 0);
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(failures, []);
+    assert_eq!(postgres.tables.value().unwrap().len(), 1);
+}
+
+#[test]
+fn broken_and_shadowed_lines_of_the_configuration_are_found() {
+    let fixture = Fixture::start(&any_bin(), &[("work_mem", "8MB")]);
+    let mut client = fixture.client();
+    client
+        .batch_execute("ALTER SYSTEM SET work_mem = '9MB'")
+        .unwrap();
+    let conf = fixture.server.data().join("postgresql.conf");
+    let mut text = std::fs::read_to_string(&conf).unwrap();
+    text.push_str("nosuch_setting = 1\n");
+    std::fs::write(&conf, text).unwrap();
+    let errors = collect_now(&mut client, 0).postgres.file_errors;
+    let errors = errors.value().unwrap();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    let told = |part: &str| errors.iter().any(|error| error.contains(part));
+    assert!(
+        told("work_mem is overridden by") && told("postgresql.auto.conf"),
+        "{errors:?}"
+    );
+    assert!(told("nosuch_setting: "), "{errors:?}");
+}
+
+/// A busy session reports what it did within a second; an idle one has to be woken up.
+fn report_statistics(client: &mut Client) {
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(1100));
+        client.batch_execute("SELECT 1").unwrap();
+    }
+    // The collector of 14 and earlier writes its file twice a second.
+    std::thread::sleep(Duration::from_millis(600));
+}
+
+/// The size is left out of most samples on a machine that is slow to find it.
+fn read_with_size(reader: &mut CounterReader) -> Counters {
+    (0..5)
+        .map(|_| reader.read().unwrap())
+        .find(|counters| counters.database_bytes.is_some())
+        .unwrap()
+}
+
+#[test]
+fn counters_move_after_writes() {
+    for bin in bin_directories() {
+        let fixture = Fixture::start(&bin, &[]);
+        let mut client = fixture.client();
+        let version_num = version(&mut client).unwrap().number;
+        client.batch_execute("CREATE TABLE t (a int)").unwrap();
+        let mut reader = CounterReader::new(fixture.client(), version_num).unwrap();
+        let before = read_with_size(&mut reader);
+        client
+            .batch_execute("INSERT INTO t SELECT generate_series(1, 100000); CHECKPOINT")
+            .unwrap();
+        client.batch_execute("DELETE FROM t").unwrap();
+        report_statistics(&mut client);
+        let after = read_with_size(&mut reader);
+        assert!(after.wal_position_bytes.unwrap() > before.wal_position_bytes.unwrap() + (1 << 20));
+        assert!(after.blocks_hit > before.blocks_hit);
+        assert_eq!(
+            after.checkpoints_requested,
+            before.checkpoints_requested + 1
+        );
+        assert!(after.dead_tuples >= 100_000, "{after:?}");
+        assert_eq!(after.full_page_images.is_some(), version_num >= 140_000);
+        if version_num >= 140_000 {
+            assert!(after.full_page_images > before.full_page_images);
+        }
+        let grown = after.database_bytes.unwrap() - before.database_bytes.unwrap();
+        assert!(grown >= 3 << 20, "{grown}");
+        assert!(
+            counters(&mut client, version_num)
+                .unwrap()
+                .wal_position_bytes
+                .is_some()
+        );
+        // A session that reads counters can do nothing else.
+        let mut session = reader.into_client();
+        assert!(session.batch_execute("CREATE TABLE no (a int)").is_err());
+    }
+}
+
+#[test]
+fn every_way_to_be_turned_away_has_a_name_and_a_hint() {
+    let fixture = Fixture::start(&any_bin(), &[("password_encryption", "scram-sha-256")]);
+    let mut admin = fixture.client();
+    admin
+        .batch_execute("CREATE ROLE app LOGIN PASSWORD 'right'; CREATE ROLE stranger LOGIN")
+        .unwrap();
+    let hba = fixture.server.data().join("pg_hba.conf");
+    std::fs::write(
+        &hba,
+        "local all app scram-sha-256\nlocal all stranger reject\nlocal all postgres trust\n",
+    )
+    .unwrap();
+    admin.batch_execute("SELECT pg_reload_conf()").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+
+    let app = Connection {
+        user: "app".into(),
+        password: Some(Secret::new("wrong-secret")),
+        ..fixture.connection()
+    };
+    let error = failure(&app);
+    assert!(
+        matches!(error, ConnectError::WrongPassword { .. }),
+        "{error:?}"
+    );
+    let none = Connection {
+        password: None,
+        ..app.clone()
+    };
+    assert!(matches!(
+        failure(&none),
+        ConnectError::PasswordNeeded { .. }
+    ));
+    let right = Connection {
+        password: Some(Secret::new("right")),
+        ..app.clone()
+    };
+    connect(&Connection {
+        database: "postgres".into(),
+        ..right.clone()
+    })
+    .unwrap();
+    let nowhere = Connection {
+        database: "nowhere".into(),
+        ..right
+    };
+    assert!(matches!(
+        failure(&nowhere),
+        ConnectError::UnknownDatabase { .. }
+    ));
+    let stranger = Connection {
+        user: "stranger".into(),
+        ..app.clone()
+    };
+    assert!(matches!(
+        failure(&stranger),
+        ConnectError::NoHbaEntry { .. }
+    ));
+
+    let socket = Connection {
+        port: 1,
+        ..app.clone()
+    };
+    assert!(matches!(failure(&socket), ConnectError::NoSocket { .. }));
+    let tcp = |host: &str, port| Connection {
+        address: Address::Tcp(host.into()),
+        port,
+        ..app.clone()
+    };
+    let refused = failure(&tcp("127.0.0.1", 1));
+    assert!(matches!(refused, ConnectError::Refused { .. }));
+    assert!(refused.to_string().contains("127.0.0.1, port 1"));
+    assert!(matches!(
+        failure(&tcp("no-such-host.invalid", 5432)),
+        ConnectError::NoSuchHost { .. }
+    ));
+
+    // It accepts, by its backlog, and says nothing.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = Connection {
+        connect_timeout_s: 1,
+        ..tcp("127.0.0.1", listener.local_addr().unwrap().port())
+    };
+    assert!(matches!(failure(&silent), ConnectError::Timeout { .. }));
+}
+
+/// The error, after a look for the password in all that it says.
+fn failure(connection: &Connection) -> ConnectError {
+    let error = connect(connection).err().unwrap();
+    let text = format!("{error} {error:?} {:?}", error.hint());
+    assert!(!text.contains("wrong-secret"), "{text}");
+    assert!(error.hint().is_some(), "{text}");
+    error
+}

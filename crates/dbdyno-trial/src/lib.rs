@@ -1,0 +1,20 @@
+//! Puts plans and loads together: trials of two or more arms on identical data, judged as they go.
+
+pub mod arm;
+pub mod budget;
+pub mod error;
+pub mod events;
+mod execute;
+mod recovery;
+mod sampler;
+mod summary;
+pub mod template;
+mod trial;
+mod verdict;
+
+pub use arm::{ArmSpec, unsafe_arms};
+pub use budget::Budget;
+pub use error::TrialError;
+pub use events::{Estimate, Events, Phase, Progress};
+pub use template::{Template, load_template};
+pub use trial::{Outcome, Spec, run};

@@ -1,0 +1,64 @@
+//! The lab that a trial runs in: swept, found, and checked for room.
+
+use dbdyno_bench::workload::Workload;
+use dbdyno_target::lab::{Binaries, Home, Lab, LabError, LabOptions, Wanted, sweep};
+
+use super::options::Options;
+use crate::exit::{Exit, Failure};
+use crate::printer::Printer;
+
+/// Data, indexes and a clone of them, per warehouse.
+const WAREHOUSE_BYTES: u64 = 2 * (115 << 20);
+/// Two empty clusters and the write-ahead log of one run.
+const BASE_BYTES: u64 = 2 << 30;
+
+pub(super) fn failure(error: &LabError) -> Failure {
+    let exit = match error {
+        LabError::NoServer { .. }
+        | LabError::DoesNotRun { .. }
+        | LabError::UnknownVersion { .. }
+        | LabError::WrongVersion { .. } => Exit::Usage,
+        _ => Exit::Surroundings,
+    };
+    let mut message = error.to_string();
+    if let Some(source) = std::error::Error::source(error) {
+        message = format!("{message}: {source}");
+    }
+    Failure::new(exit, message, error.hint())
+}
+
+/// Where labs live; what a killed dbdyno left there is removed first.
+pub(super) fn home(printer: &Printer) -> Result<Home, Failure> {
+    let home = Home::find(&|name| std::env::var(name).ok()).map_err(|error| failure(&error))?;
+    let swept = sweep(&home);
+    if !swept.labs.is_empty() || swept.servers_stopped > 0 {
+        printer.say(&format!(
+            "removed {} lab(s) that an earlier dbdyno left behind; {} server(s) stopped",
+            swept.labs.len(),
+            swept.servers_stopped
+        ));
+    }
+    Ok(home)
+}
+
+pub(super) fn create(
+    options: &Options,
+    wanted: &Wanted,
+    home: &Home,
+    memory_bytes: u64,
+    printer: &Printer,
+) -> Result<Lab, Failure> {
+    let binaries = Binaries::find(wanted, home, &|line| printer.step(line))
+        .map_err(|error| failure(&error))?;
+    let scale = match &options.workload {
+        Workload::Tpcc(config) => u64::from(config.warehouses) * WAREHOUSE_BYTES,
+        // A script's setup is its own affair; the clone will say when the disk is full.
+        Workload::Script(_) => 0,
+    };
+    let lab_options = LabOptions {
+        disk_bytes: BASE_BYTES + scale,
+        memory_bytes: options.memory_bytes.map(|_| memory_bytes),
+        keep: options.keep,
+    };
+    Lab::create(home, binaries, &lab_options).map_err(|error| failure(&error))
+}

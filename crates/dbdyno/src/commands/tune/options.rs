@@ -1,0 +1,201 @@
+//! The arguments of `tune`, checked before anything is started.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dbdyno_bench::script::Script;
+use dbdyno_bench::tpcc;
+use dbdyno_bench::workload::Workload;
+use dbdyno_model::Connection;
+use dbdyno_model::facts::DeclaredWorkload;
+use dbdyno_target::connection;
+use dbdyno_target::lab::Wanted;
+use dbdyno_trial::Budget;
+
+use crate::cli;
+use crate::exit::{Exit, Failure};
+
+/// Below this no PostgreSQL with a load on it is worth measuring.
+pub(super) const LEAST_MEMORY: u64 = 256 << 20;
+
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) target: Option<Connection>,
+    pub(super) workload: Workload,
+    pub(super) budget: Budget,
+    pub(super) connections: u32,
+    pub(super) seed: u64,
+    /// Names of the arms, base first; empty for the usual two.
+    pub(super) arms: Vec<String>,
+    pub(super) show_unsafe: bool,
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) keep: bool,
+    pub(super) yes: bool,
+    pub(super) json: bool,
+    pub(super) wanted: Wanted,
+    /// The command line without any password.
+    pub(super) command: Vec<String>,
+}
+
+impl Options {
+    pub(super) fn check(arguments: &cli::Tune) -> Result<Self, Failure> {
+        let target = arguments.target.as_deref().map(resolve).transpose()?;
+        Ok(Self {
+            workload: workload(arguments)?,
+            budget: arguments.budget,
+            connections: arguments.connections,
+            seed: arguments.seed,
+            arms: arguments.arms.clone(),
+            show_unsafe: arguments.show_unsafe,
+            memory_bytes: arguments.memory.as_deref().map(memory).transpose()?,
+            output: arguments.output.clone(),
+            keep: arguments.keep,
+            yes: arguments.yes,
+            json: arguments.json,
+            wanted: Wanted {
+                server_bin: arguments.server_bin.clone(),
+                version: arguments.pg_version.clone(),
+            },
+            command: command(arguments.target.as_deref(), target.as_ref()),
+            target,
+        })
+    }
+
+    pub(super) fn warehouses(&self) -> Option<u32> {
+        match &self.workload {
+            Workload::Tpcc(config) => Some(config.warehouses),
+            Workload::Script(_) => None,
+        }
+    }
+
+    pub(super) fn declared(&self) -> DeclaredWorkload {
+        DeclaredWorkload {
+            name: self.workload.name().to_owned(),
+            writes: self.workload.writes(),
+        }
+    }
+
+    /// The same command with another budget, for the reader to go on with.
+    pub(super) fn command_with(&self, budget: Budget) -> String {
+        let mut words = Vec::new();
+        let mut skip = false;
+        for word in &self.command {
+            if std::mem::take(&mut skip) || word.starts_with("--budget=") {
+                continue;
+            }
+            skip = word == "--budget";
+            if !skip {
+                words.push(quoted(word));
+            }
+        }
+        words.push(format!("--budget {budget}"));
+        words.join(" ")
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn resolve(target: &str) -> Result<Connection, Failure> {
+    connection::resolve(target, &|name| std::env::var(name).ok())
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+}
+
+/// What was typed, the target without its password.
+fn command(target: Option<&str>, connection: Option<&Connection>) -> Vec<String> {
+    let words = std::env::args().skip(1);
+    let shown = words.map(|word| match connection {
+        Some(connection) if Some(word.as_str()) == target => connection.display(),
+        _ => word,
+    });
+    std::iter::once("dbdyno".to_owned()).chain(shown).collect()
+}
+
+fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
+    if arguments.workload == "tpcc" {
+        let (warehouses, seed) = (arguments.warehouses, arguments.seed);
+        return Ok(Workload::Tpcc(tpcc::Config { warehouses, seed }));
+    }
+    let path = &arguments.workload;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(
+            format!("cannot read the workload {path}: {error}"),
+            "--workload takes tpcc or a file of weighted statements",
+        )
+    })?;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let script = Script::parse(name, &text).map_err(|error| {
+        Failure::new(
+            Exit::Usage,
+            error.to_string(),
+            error.hint().map(str::to_owned),
+        )
+    })?;
+    Ok(Workload::Script(Arc::new(script)))
+}
+
+/// Reads `4GB`, `512 MiB`, `2g`; units are powers of 1024, as PostgreSQL's are.
+fn memory(text: &str) -> Result<u64, Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("--memory {text:?} is not a size"),
+            "write it as 4GB or 512MB",
+        )
+    };
+    let trimmed = text.trim();
+    let digits = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .ok_or_else(wrong)?;
+    let number: f64 = trimmed[..digits].parse().map_err(|_| wrong())?;
+    let unit = match trimmed[digits..].trim().to_ascii_lowercase().as_str() {
+        "k" | "kb" | "kib" => 1_u64 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * unit as f64;
+    if bytes < LEAST_MEMORY as f64 {
+        return Err(Failure::usage(
+            format!("--memory {text} is too little for a PostgreSQL server under load"),
+            "give at least 256MB",
+        ));
+    }
+    Ok(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("4GB", 4_u64 << 30),
+            ("512 MiB", 512 << 20),
+            ("1.5g", 3 << 29),
+        ] {
+            assert_eq!(memory(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "GB", "4", "-4GB", "4 parsecs", "12kB", "0GB", "1.2.3GB"] {
+            assert!(memory(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("--budget=quick"), "--budget=quick");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(
+            quoted("postgres:///x?host=/tmp&user=a"),
+            "'postgres:///x?host=/tmp&user=a'"
+        );
+    }
+}

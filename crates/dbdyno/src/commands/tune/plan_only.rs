@@ -1,0 +1,128 @@
+//! `tune TARGET`: reads that server, prints the plan for it, and writes nothing to it.
+
+use dbdyno_model::facts::Intent;
+use dbdyno_model::tune::{Machine, Server};
+use dbdyno_model::{Connection, Facts, Finding, Plan};
+use dbdyno_report::{findings_short, plan_as_alter_system, plan_as_conf, plan_page, to_json};
+
+use super::document::{self, Document};
+use super::options::Options;
+use super::{facts, lab, machine};
+use crate::exit::{Exit, Failure};
+use crate::printer::Printer;
+
+/// The server's facts, findings and plan.
+pub(super) struct Assessed {
+    pub(super) facts: Facts,
+    pub(super) findings: Vec<Finding>,
+    pub(super) plan: Plan,
+}
+
+pub(super) fn assess(facts: Facts) -> Assessed {
+    let checked = dbdyno_rules::check(&facts);
+    let plan = dbdyno_rules::plan(&facts, &checked);
+    Assessed {
+        facts,
+        findings: checked.findings,
+        plan,
+    }
+}
+
+/// Reads the server; `memory_bytes` is what the user says it may have.
+pub(super) fn read(memory_bytes: Option<u64>, target: &Connection) -> Result<Assessed, Failure> {
+    let intent = Intent {
+        memory_bytes,
+        ..Intent::default()
+    };
+    Ok(assess(facts::collect(target, intent)?))
+}
+
+pub(super) fn run(
+    options: &Options,
+    target: &Connection,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let home = lab::home(printer)?;
+    let directory = document::directory(options, &home)?;
+    printer.step(&format!("reading {}", target.display()));
+    let assessed = read(options.memory_bytes, target)?;
+    let machine = assessed
+        .facts
+        .host
+        .as_ref()
+        .map(machine::of)
+        .unwrap_or_default();
+    let mut document = document(&directory, options, assessed, machine);
+    document
+        .tune
+        .notes
+        .push("no trial was run: --twin-here runs one on this machine".into());
+    document.finish(true)?;
+    let text = if options.json {
+        to_json(&document.tune)
+    } else {
+        page(&document, printer)
+    };
+    printer.data(&text).map_err(|error| stdout(&error))?;
+    printer.say(&format!("saved as {}", document.path.display()));
+    Ok(())
+}
+
+pub(super) fn stdout(error: &std::io::Error) -> Failure {
+    Failure::new(
+        Exit::Surroundings,
+        format!("cannot write the result: {error}"),
+        None,
+    )
+}
+
+pub(super) fn document(
+    directory: &std::path::Path,
+    options: &Options,
+    assessed: Assessed,
+    machine: Machine,
+) -> Document {
+    let version = assessed
+        .facts
+        .postgres
+        .as_ref()
+        .map(|server| server.version.clone())
+        .unwrap_or_default();
+    let server = Server {
+        engine: "PostgreSQL".into(),
+        version,
+        binaries: None,
+        transport: "unix socket".into(),
+    };
+    let Assessed {
+        facts,
+        findings,
+        plan,
+    } = assessed;
+    Document::new(directory, options, facts, findings, plan, machine, server)
+}
+
+/// The plan and its two written forms.
+fn page(document: &Document, printer: &Printer) -> String {
+    let tune = &document.tune;
+    let mut text = findings_and_plan(tune, printer);
+    if !tune.plan.changes.is_empty() {
+        text.push_str("\nas SQL\n\n");
+        text.push_str(&plan_as_alter_system(&tune.plan));
+        text.push_str("\nas lines of postgresql.conf\n\n");
+        text.push_str(&plan_as_conf(&tune.plan));
+    }
+    text.push_str("\nNothing was written to the server and nothing was measured. ");
+    text.push_str("To measure it on a private twin on this machine, add --twin-here.\n");
+    text
+}
+
+pub(super) fn findings_and_plan(tune: &dbdyno_model::Tune, printer: &Printer) -> String {
+    let (width, style) = (printer.width(), printer.style());
+    let mut text = findings_short(&tune.findings, width, style);
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&plan_page(&tune.plan, width, style));
+    text
+}

@@ -1,0 +1,124 @@
+//! What a trial tells, on the screen and into the document.
+
+use std::io;
+
+use dbdyno_bench::workload::Progress as LoadProgress;
+use dbdyno_model::run::{Phase as RunPhase, Run, Second};
+use dbdyno_report::number;
+use dbdyno_report::progress::{Live, estimate_line, live_line, phase_line};
+use dbdyno_trial::{Estimate, Events, Phase, Progress};
+
+use super::document::Document;
+use crate::printer::Printer;
+
+pub(super) struct Screen<'a> {
+    pub(super) printer: &'a Printer,
+    pub(super) document: &'a mut Document,
+    errors: u64,
+    /// Whether the load has been seen running; the first second is shown everywhere.
+    live_seen: bool,
+}
+
+impl<'a> Screen<'a> {
+    pub(super) fn new(printer: &'a Printer, document: &'a mut Document) -> Self {
+        Self {
+            printer,
+            document,
+            errors: 0,
+            live_seen: false,
+        }
+    }
+}
+
+/// Progress of the load, from whichever of its threads.
+pub(super) fn loading(printer: &Printer, begun: std::time::Instant, progress: LoadProgress) {
+    let elapsed = begun.elapsed().as_secs_f64();
+    let what = match progress.phase {
+        "rows" => "loading",
+        "keys" => "indexes and foreign keys",
+        "analyze" => "vacuum and analyze",
+        "check" => "checking the loaded data",
+        other => other,
+    };
+    let share = progress.rows as f64 / progress.rows_total.max(1) as f64;
+    let remaining =
+        (progress.phase == "rows" && share > 0.02).then(|| elapsed / share * (1.0 - share));
+    let rows = format!(
+        "{what}, {} of {} rows",
+        number::count(progress.rows),
+        number::count(progress.rows_total)
+    );
+    let what = if progress.phase == "rows" {
+        rows
+    } else {
+        what.to_owned()
+    };
+    printer.progress(&phase_line(&what, elapsed, remaining));
+}
+
+impl Events for Screen<'_> {
+    fn phase(&mut self, phase: &Phase, progress: &Progress) {
+        let what = match phase {
+            Phase::Preparing { run, arm } => {
+                self.errors = 0;
+                format!("run {run}, {arm}: cloning the data, starting the server")
+            }
+            Phase::Running { run, arm } => format!("run {run}, {arm}: warming up"),
+            Phase::Checkpoint { run, arm } => format!("run {run}, {arm}: closing checkpoint"),
+            Phase::OpenLoop { run, arm, rate_tps } => {
+                format!("run {run}, {arm}: latency at {}", number::tps(*rate_tps))
+            }
+            Phase::Checking { run, arm } => format!("run {run}, {arm}: checking the data"),
+            Phase::Recovering { arm } => format!("{arm}: killed, timing its recovery"),
+        };
+        self.printer.progress(&phase_line(
+            &what,
+            progress.elapsed_s,
+            Some(progress.remaining_s),
+        ));
+    }
+
+    fn second(&mut self, arm: &str, second: &Second, progress: &Progress) {
+        self.errors += second.errors;
+        let live = live_line(&Live {
+            arm,
+            pair: Some(progress.pair),
+            max_pairs: Some(progress.max_pairs),
+            tps: second.transactions as f64,
+            p95_ms: second.p95_ms,
+            p99_ms: second.p99_ms,
+            errors: self.errors,
+        });
+        if second.phase == RunPhase::Checkpoint {
+            return;
+        }
+        let line = phase_line(&live, progress.elapsed_s, Some(progress.remaining_s));
+        if self.live_seen {
+            self.printer.progress(&line);
+        } else {
+            self.live_seen = true;
+            self.printer.step(&line);
+        }
+    }
+
+    fn run_ended(&mut self, run: &Run) -> io::Result<()> {
+        self.document.add_run(run)
+    }
+
+    fn pair_ended(&mut self, estimate: &Estimate<'_>, progress: &Progress) {
+        let Estimate {
+            arm,
+            base,
+            log_ratios,
+            next_look,
+        } = *estimate;
+        let line = estimate_line(arm, base, log_ratios, next_look);
+        let elapsed = number::duration(progress.elapsed_s);
+        self.printer.say(&format!("[{elapsed}] {line}"));
+    }
+
+    fn note(&mut self, note: &str) {
+        self.printer.say(note);
+        self.document.tune.notes.push(note.to_owned());
+    }
+}

@@ -1,0 +1,82 @@
+//! Ctrl-C and its like: one flag for all loops, and a watcher that stops what cannot look at it.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dbdyno_target::lab::Abort;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+const WATCH: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupt {
+    flag: Arc<AtomicBool>,
+    /// The lab whose server has to be stopped so that calls waiting for it return.
+    lab: Arc<Mutex<Option<Abort>>>,
+}
+
+impl Interrupt {
+    pub(crate) fn install() -> io::Result<Self> {
+        let interrupt = Self {
+            flag: Arc::default(),
+            lab: Arc::default(),
+        };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, Arc::clone(&interrupt.flag))?;
+        }
+        let watcher = interrupt.clone();
+        std::thread::Builder::new()
+            .name("interrupt".into())
+            .spawn(move || watcher.watch())?;
+        Ok(interrupt)
+    }
+
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.flag
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.flag.load(Ordering::SeqCst)
+    }
+
+    /// From now on an interrupt stops this lab's server; until the guard is dropped.
+    pub(crate) fn guard(&self, abort: Abort) -> Guard<'_> {
+        *self.lab.lock().unwrap_or_else(PoisonError::into_inner) = Some(abort);
+        Guard(self)
+    }
+
+    fn watch(&self) {
+        while !self.is_set() {
+            std::thread::sleep(WATCH);
+        }
+        // A server may be started after the first look: keep at it until the process ends.
+        let mut unguarded = 0;
+        loop {
+            match &*self.lab.lock().unwrap_or_else(PoisonError::into_inner) {
+                Some(abort) => {
+                    abort.abort();
+                    unguarded = 0;
+                }
+                None => unguarded += 1,
+            }
+            // Nothing of ours is running: a download or a slow connection need not be waited for.
+            if unguarded > 25 {
+                std::process::exit(130);
+            }
+            std::thread::sleep(WATCH);
+        }
+    }
+}
+
+/// Ends the watch over a lab.
+#[derive(Debug)]
+pub(crate) struct Guard<'a>(&'a Interrupt);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        *self.0.lab.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

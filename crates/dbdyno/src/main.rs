@@ -1,0 +1,44 @@
+//! Puts a database server on the dynamometer: plans its tuning and proves what it was worth.
+
+mod cli;
+mod clock;
+mod commands;
+mod exit;
+mod files;
+mod interrupt;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use exit::Exit;
+use interrupt::Interrupt;
+use printer::Printer;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let printer = Printer::new();
+    let interrupt = match Interrupt::install() {
+        Ok(interrupt) => interrupt,
+        Err(error) => {
+            printer.error(&format!("cannot handle signals: {error}"), None);
+            return Exit::Defect.into();
+        }
+    };
+    let result = match cli.command {
+        Command::Tune(arguments) => commands::tune::run(&arguments, &printer, &interrupt),
+    };
+    match result {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            if failure.exit == Exit::Interrupted {
+                printer.say(&failure.message);
+            } else {
+                printer.error(&failure.message, failure.hint.as_deref());
+            }
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Tasks of the workspace: `cargo xtask test | tidy | ci | bench | generate`.
+
+// A task talks to the person who runs it.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod command;
+mod generate;
+mod servers;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask TASK
+
+  test           fetch what the tests need, then run them
+  tidy           the rules of the house that no compiler holds
+  ci             format, lints, tidy, tests: what has to pass
+  generate       write the generated reference docs; --check only compares
+  bench [NAME]   measure, with figures for docs/performance.md
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test", rest @ ..] => test::run(rest),
+        ["tidy"] => tidy::run(),
+        ["ci"] => ci(),
+        ["generate"] => generate::run(false),
+        ["generate", "--check"] => generate::run(true),
+        ["bench", rest @ ..] => bench::run(rest),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn ci() -> Result<(), String> {
+    command::cargo(&["fmt", "--all", "--check"])?;
+    tidy::run()?;
+    generate::run(true)?;
+    command::cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ])?;
+    test::run(&[])
+}
