@@ -174,13 +174,13 @@ impl Workload {
                 let constants = tpcc::constants(config.seed);
                 let terminal =
                     tpcc::postgres::Terminal::prepare(client, config, &constants, seed, index);
-                Ok(Terminal::Tpcc(
+                Ok(Terminal::Tpcc(Box::new(
                     terminal.await.map_err(PrepareError::Postgres)?,
-                ))
+                )))
             }
             Self::Script(script) => {
                 let terminal = script::Terminal::prepare(client, Arc::clone(script), seed, index);
-                Ok(Terminal::Script(terminal.await?))
+                Ok(Terminal::Script(Box::new(terminal.await?)))
             }
         }
     }
@@ -203,8 +203,8 @@ pub(crate) enum Failure {
 /// One connection of a workload: an enum, so that no future on the hot path is boxed.
 #[derive(Debug)]
 pub(crate) enum Terminal {
-    Tpcc(tpcc::postgres::Terminal),
-    Script(script::Terminal),
+    Tpcc(Box<tpcc::postgres::Terminal>),
+    Script(Box<script::Terminal>),
 }
 
 impl Terminal {

@@ -1,6 +1,8 @@
 //! The driver against a real PostgreSQL: its counts are the server's, its clocks tell the truth, and
 //! it ends when it should.
 
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +15,7 @@ use dbdyno_bench::driver::{
     Driver, DriverError, NoSampler, Observed, Options, Sampler, ServerCounters, Until,
 };
 use dbdyno_bench::script::Script;
+use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::{LoadError, When};
 use dbdyno_model::connection::{Address, Connection};
 use dbdyno_model::run::Phase;
@@ -497,4 +500,55 @@ SELECT * FROM typed WHERE a <> b OR b <> c OR d <> e OR f <> e::numeric OR g <> 
     };
     let error = Driver::start(&fixture.connection(), &script("SELECT 1"), &many).unwrap_err();
     assert!(error.hint().unwrap().contains("max_connections"), "{error}");
+}
+
+#[test]
+fn tpcc_runs_and_stays_consistent() {
+    let fixture = Fixture::start();
+    let workload = Workload::Tpcc(tpcc::Config {
+        warehouses: 1,
+        seed: 7,
+    });
+    let connection = fixture.connection();
+    let options = Options {
+        connections: 4,
+        ..Options::default()
+    };
+    let error = Driver::start(&connection, &workload, &options).unwrap_err();
+    assert!(
+        error.hint().is_some_and(|hint| hint.contains("load")),
+        "{error}"
+    );
+
+    workload
+        .load(&connection, 2, &|_| (), &AtomicBool::new(false))
+        .unwrap();
+    let mut driver = fixture.drive_with(&workload, &options);
+    let observed = observe(&mut driver, 3.0);
+    let stopped = driver.stop().unwrap();
+    let (totals, latency) = (observed.totals(0.0), observed.latency(0.0));
+    assert!(
+        totals.errors.is_empty() && totals.transactions > 50,
+        "{totals:?}"
+    );
+    let names: Vec<&str> = latency
+        .per_transaction
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(names, tpcc::TRANSACTIONS);
+    assert!(
+        latency.per_transaction.iter().all(|one| one.count > 0),
+        "{latency:?}"
+    );
+    // Orders are the server's own count of committed new orders, those under way at the end too.
+    let orders = fixture.number("SELECT sum(d_next_o_id - 3001)::bigint FROM district");
+    let new_orders = latency.per_transaction[0].count - totals.intended_rollbacks;
+    assert!(orders as u64 >= new_orders && orders as u64 <= stopped.committed);
+    assert!(orders as u64 - new_orders <= 4 + 1, "{orders} {new_orders}");
+    let checks = workload.check(&connection, When::AfterRun).unwrap();
+    assert!(
+        !checks.is_empty() && checks.iter().all(|check| check.passed),
+        "{checks:?}"
+    );
 }

@@ -200,6 +200,21 @@ fn a_directory_that_may_not_be_written_is_named() {
 }
 
 #[test]
+fn needs_root_a_home_that_the_server_cannot_reach_is_named() {
+    let place = Place::new("closed");
+    let closed = place.root.join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let home = Home {
+        labs: closed.join("labs"),
+        binaries: place.home.binaries.clone(),
+    };
+    let error = Lab::create(&home, binaries(), &LabOptions::default()).unwrap_err();
+    assert!(matches!(error, LabError::Passage { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("chmod o+x"));
+}
+
+#[test]
 fn long_paths_get_their_socket_elsewhere() {
     let place = Place::new("long");
     let labs = place.root.join("a".repeat(100)).join("labs");
@@ -216,6 +231,15 @@ fn long_paths_get_their_socket_elsewhere() {
     drop(server);
     drop(lab);
     assert!(!sockets.exists());
+}
+
+#[test]
+fn needs_root_the_server_runs_as_somebody_else() {
+    let place = Place::new("account");
+    let lab = Lab::create(&place.home, binaries(), &LabOptions::default()).unwrap();
+    let server = lab.start_empty(&BTreeMap::new()).unwrap();
+    let process = std::fs::metadata(format!("/proc/{}", server.pid())).unwrap();
+    assert_ne!(std::os::unix::fs::MetadataExt::uid(&process), 0);
 }
 
 #[test]

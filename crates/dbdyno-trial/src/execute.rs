@@ -218,7 +218,7 @@ fn measure(
     stop: &Arc<AtomicBool>,
     events: &mut dyn Events,
 ) -> Result<Closed, Failure> {
-    let load = spec.budget.load();
+    let load = spec.budget.load;
     let mut observed = observe(loaded, Until::Elapsed(load), order, stop, events)?;
     let mut warm_up = mser5(&observed.counts_200ms);
     for _ in 0..MOST_EXTENSIONS {
@@ -312,7 +312,7 @@ fn open_loop(
     stop: &Arc<AtomicBool>,
     events: &mut dyn Events,
 ) -> Result<Option<OpenLoop>, Failure> {
-    let (Some(rate_tps), Some(time)) = (order.open_loop_tps, spec.budget.open_loop()) else {
+    let (Some(rate_tps), Some(time)) = (order.open_loop_tps, spec.budget.open_loop) else {
         return Ok(None);
     };
     let phase = Phase::OpenLoop {

@@ -41,7 +41,7 @@ pub(crate) fn recover(
         &(order.progress)(),
     );
     let before = loaded.sampler.sample();
-    let load = Until::Elapsed(spec.budget.load());
+    let load = Until::Elapsed(spec.budget.load);
     let observed = observe(&mut loaded, load, order, stop, events)?;
     let after = loaded.sampler.sample();
     let Loaded {

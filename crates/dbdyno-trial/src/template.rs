@@ -20,7 +20,7 @@ pub struct Template {
 
 /// How the data is loaded: durability would only cost time, since a load that is cut off is thrown
 /// away, and write-ahead log that is not kept need not be copied into every clone.
-fn load_settings(memory_bytes: u64) -> BTreeMap<String, String> {
+pub fn load_settings(memory_bytes: u64) -> BTreeMap<String, String> {
     let mib = |bytes: u64| format!("{}MB", (bytes >> 20).max(16));
     let settings = [
         ("fsync", "off".to_owned()),

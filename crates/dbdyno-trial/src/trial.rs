@@ -106,7 +106,7 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Pairs until a look decides; true when the machine was too noisy for that.
     fn pairs(&mut self, events: &mut dyn Events) -> Result<bool, TrialError> {
-        let design = self.spec.budget.design();
+        let design = self.spec.budget.design.clone();
         let mut kept = 0_usize;
         let mut rate = None;
         loop {
@@ -208,7 +208,7 @@ impl Trial<'_> {
 
     /// The rate of the latency step: the slower arm's throughput of the first pair decides.
     fn open_loop_rate(&self, pair: u32) -> Option<f64> {
-        self.spec.budget.open_loop()?;
+        self.spec.budget.open_loop?;
         let judged = &self.spec.arms[..2];
         let slower = self
             .runs
@@ -226,7 +226,7 @@ impl Trial<'_> {
     fn recoveries(&mut self, events: &mut dyn Events) -> Result<(), TrialError> {
         for arm in &self.spec.arms {
             self.number += 1;
-            let last = self.spec.budget.design().max_pairs() as u32;
+            let last = self.spec.budget.design.max_pairs() as u32;
             let progress = || self.progress(last);
             let order = Order {
                 arm,
@@ -251,7 +251,7 @@ impl Trial<'_> {
 
     fn progress(&self, pair: u32) -> Progress {
         let arms = self.spec.arms.len();
-        let max_pairs = self.spec.budget.design().max_pairs();
+        let max_pairs = self.spec.budget.design.max_pairs();
         let runs = (max_pairs * arms) as f64;
         let planned = self.spec.budget.seconds(arms) / (runs + arms as f64);
         let kept = self

@@ -40,9 +40,9 @@ fn bounds(interval: Option<Interval>) -> Option<[f64; 2]> {
 /// What the pairs so far say of the second arm against the first.
 pub(crate) fn verdict(spec: &Spec, runs: &[Run], discarded: u32, too_noisy: bool) -> Verdict {
     let (base, arm) = (&spec.arms[0].name, &spec.arms[1].name);
-    let design: Design = spec.budget.design();
+    let design: &Design = &spec.budget.design;
     let logs = log_ratios(runs, base, arm, |run| Some(run.tps_with_checkpoint));
-    let judgement = judge(&design, &logs);
+    let judgement = judge(design, &logs);
     let word = if too_noisy {
         Word::TooNoisy
     } else {

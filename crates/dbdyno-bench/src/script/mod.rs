@@ -55,10 +55,12 @@
 //! a deadlock keeps its values.
 
 mod expression;
+mod grammar;
 mod parameter;
 mod parse;
 mod print;
 mod random;
+mod reader;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -164,6 +164,7 @@ fn errors_name_line_and_next_step() {
         ),
         ("SELECT $x$ abc;\n", 1, "dollar quote is not ended", "$x$"),
         ("/* abc\nSELECT 1", 1, "comment is not ended", "*/"),
+        ("SELECT 1; \\set a 1", 1, "backslash within", "of its own"),
         ("SELECT $1", 1, "numbered parameters", ":name"),
         (
             "SELECT 1;\n-- dbdyno: transaction a\nSELECT 1",

@@ -16,6 +16,8 @@ const LONG_STATISTICS_S: f64 = 86_400.0;
 /// Log written per second from which a load counts as writing.
 const WRITING_BYTES_PER_S: f64 = MIB as f64;
 
+const WAL_STATISTICS_SINCE: u32 = 14;
+
 /// How much one counter grew, and over how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Counted {
@@ -79,6 +81,16 @@ pub(crate) fn no_statistics() -> Outcome {
     )
 }
 
+/// The same for what pg_stat_wal counts, which older servers do not have.
+pub(crate) fn no_wal_statistics(postgres: &Postgres) -> Outcome {
+    if postgres.major() >= WAL_STATISTICS_SINCE {
+        return no_statistics();
+    }
+    Outcome::Unknown(format!(
+        "WAL written: counted from PostgreSQL {WAL_STATISTICS_SINCE} on; collect over ten minutes or more, or declare a workload"
+    ))
+}
+
 /// Why a load counts as writing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Writes<'a> {
@@ -121,7 +133,7 @@ pub(crate) fn writes<'a>(facts: &'a Facts, postgres: &Postgres) -> Result<Writes
     Err(if decided {
         Outcome::Ok
     } else {
-        no_statistics()
+        no_wal_statistics(postgres)
     })
 }
 
@@ -151,6 +163,17 @@ mod tests {
             wal
         });
         assert_eq!(wal_rate(postgres), Some(5000.0));
+    }
+
+    #[test]
+    fn thirteen_says_what_it_does_not_count() {
+        let mut facts = healthy();
+        facts.postgres.as_mut().unwrap().version_num = 130_014;
+        let postgres = facts.postgres.clone().unwrap();
+        let Err(Outcome::Unknown(why)) = writes(&facts, &postgres) else {
+            panic!()
+        };
+        assert!(why.contains("from PostgreSQL 14 on"), "{why}");
     }
 
     #[test]

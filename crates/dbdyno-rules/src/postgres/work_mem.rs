@@ -24,12 +24,14 @@
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
 
+use std::collections::BTreeMap;
+
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
-use super::{load, machine, shared_buffers};
+use super::{load, machine, max_connections, shared_buffers};
 use crate::formulas::memory::{budget_bytes, work_mem_ceiling_bytes};
 use crate::formulas::{GIB, KIB, MIB};
 use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, need, safe, server, settle};
@@ -59,14 +61,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let now = settings::bytes(postgres, "work_mem")?;
     let memory = need(&machine::memory(facts), "memory")?;
     let ceiling = ceiling(facts, postgres, memory)?;
-    let used = solver::memory_in_use(facts).unwrap_or(0);
+    let mut others = BTreeMap::new();
+    // Where shared_buffers are what is too large, their rule gives the memory back.
+    let shared_buffers = shared_buffers::planned(facts, postgres, memory)?;
+    if shared_buffers < settings::bytes(postgres, "shared_buffers")? {
+        others.insert("shared_buffers".to_owned(), humane::bytes(shared_buffers));
+    }
+    let used = solver::memory_with(facts, &others).unwrap_or(0);
     if used > budget_bytes(memory) && now > DEFAULT_BYTES {
-        return Ok(too_much(
-            postgres,
-            memory,
-            used,
-            ceiling.max(DEFAULT_BYTES).min(now),
-        ));
+        let wanted = what_fits(facts, memory, ceiling.min(now), others);
+        return Ok(too_much(postgres, memory, used, wanted));
     }
     let bytes = load::counted(postgres, &postgres.database, |all| {
         Some(all.temp_bytes as f64)
@@ -97,10 +101,28 @@ fn ceiling(facts: &Facts, postgres: &Postgres, memory: u64) -> Result<u64, Outco
         memory,
         shared_buffers::planned(facts, postgres, memory)?,
         maintenance.saturating_mul(workers as u64),
-        settings::number(postgres, "max_connections")? as u64,
+        max_connections::planned(facts, postgres)?,
         machine::active_backends(facts),
         postgres.number("hash_mem_multiplier").unwrap_or(1.0),
     ))
+}
+
+/// From the ceiling down to what the memory model carries, and no lower than the default.
+fn what_fits(
+    facts: &Facts,
+    memory: u64,
+    ceiling: u64,
+    mut values: BTreeMap<String, String>,
+) -> u64 {
+    let mut wanted = humane::round_down(ceiling);
+    while wanted > DEFAULT_BYTES {
+        values.insert("work_mem".to_owned(), humane::bytes(wanted / KIB * KIB));
+        if solver::memory_with(facts, &values).is_none_or(|sum| sum <= budget_bytes(memory)) {
+            return wanted;
+        }
+        wanted = humane::round_down(wanted - 1);
+    }
+    DEFAULT_BYTES
 }
 
 fn too_much(postgres: &Postgres, memory: u64, used: u64, wanted: u64) -> Outcome {
@@ -193,7 +215,7 @@ mod tests {
             panic!()
         };
         assert!(wanted < 864_000_000, "{wanted}");
-        facts.intent.memory_bytes = Some(2 << 30);
+        facts.intent.memory_bytes = Some(1 << 30);
         assert_eq!(finding(&RULE, &facts).recommendations, []);
     }
 
@@ -219,6 +241,19 @@ mod tests {
             panic!()
         };
         assert!((4 << 20..1 << 30).contains(&wanted), "{wanted}");
+    }
+
+    #[test]
+    fn what_shared_buffers_will_give_back_is_not_taken_from_work_mem() {
+        let mut facts = healthy();
+        facts.intent.memory_bytes = Some(16 << 30);
+        configure(&mut facts, "shared_buffers", "1900544");
+        configure(&mut facts, "work_mem", "8192");
+        unknown(&RULE, &facts);
+        // Here they are within three quarters: nothing else gives way.
+        configure(&mut facts, "shared_buffers", "1572864");
+        configure(&mut facts, "maintenance_work_mem", "1048576");
+        assert!(finding(&RULE, &facts).message.contains("work_mem is 8MB"));
     }
 
     #[test]

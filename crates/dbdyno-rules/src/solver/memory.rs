@@ -159,7 +159,7 @@ fn one_step_down(postgres: &Postgres, name: &str, value: &str) -> Option<String>
             let below = bytes.saturating_sub(setting.unit_factor()?.max(1.0) as u64);
             humane::with_value(setting, &humane::bytes(humane::round_down(below)))?
         }
-        None => humane::with_value(setting, &(now.value.parse::<f64>().ok()? - 1.0).to_string())?,
+        None => halfway(setting, &now)?,
     };
     match setting.number()? {
         // −1 stands for maintenance_work_mem, which the plan may raise: going back to −1 would
@@ -171,6 +171,18 @@ fn one_step_down(postgres: &Postgres, name: &str, value: &str) -> Option<String>
         }
         current => (lower.number()? > current).then(|| humane::setting(&lower)),
     }
+}
+
+/// Counts go down by half of what the plan would add: a limit may lie thousands above.
+fn halfway(setting: &Setting, now: &Setting) -> Option<Setting> {
+    let (own, planned) = (
+        setting.value.parse::<f64>().ok()?,
+        now.value.parse::<f64>().ok()?,
+    );
+    humane::with_value(
+        setting,
+        &(own + ((planned - own) / 2.0).floor()).to_string(),
+    )
 }
 
 fn over_budget(sum: u64, budget: u64) -> Rejected {

@@ -47,9 +47,9 @@ pub fn plan(facts: &Facts, checked: &Checked) -> Plan {
     }
 }
 
-/// What the server's present settings may take from memory, in bytes.
-pub(crate) fn memory_in_use(facts: &Facts) -> Option<u64> {
-    memory::terms_with(facts, &BTreeMap::new()).map(|terms| terms.sum())
+/// What the server's settings, with some replaced, may take from memory, in bytes.
+pub(crate) fn memory_with(facts: &Facts, values: &BTreeMap<String, String>) -> Option<u64> {
+    memory::terms_with(facts, values).map(|terms| terms.sum())
 }
 
 /// What the plan sets, as lines of postgresql.conf.

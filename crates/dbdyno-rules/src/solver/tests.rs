@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Class, Facts, Finding, Needs, Plan, Recommendation, Severity};
 
-use super::{as_conf, current_settings, plan, rescale};
+use super::{as_conf, plan};
 use crate::testing::{configure, declare_tpcc, healthy, postgres, set};
 use crate::{Checked, check};
 
@@ -82,10 +82,16 @@ fn the_plan_for_tpcc_on_the_captured_machine() {
         autovacuum_work_mem -1 → 384MB (reload)
         checkpoint_timeout 5min → 15min (reload)
         effective_cache_size 4GB → 16GB (reload)
+        effective_io_concurrency 1 → 200 (reload)
+        jit on → off (reload)
         maintenance_work_mem 64MB → 1408MB (reload)
+        max_parallel_workers 8 → 2 (reload)
+        max_parallel_workers_per_gather 2 → 1 (reload)
         max_wal_size 1GB → 8GB (reload)
         min_wal_size 80MB → 2GB (reload)
+        random_page_cost 4 → 1.1 (reload)
         shared_buffers 128MB → 5632MB (restart)
+        wal_compression off → lz4 (reload)
         ");
     assert_eq!(plan.rejected, []);
     assert_eq!(plan.class(), Class::Safe);
@@ -257,6 +263,20 @@ fn memory_is_cut_in_the_stated_order() {
 }
 
 #[test]
+fn a_cut_ends_at_what_the_server_has_where_minus_one_would_follow_a_raised_setting() {
+    let mut facts = healthy();
+    facts.intent.memory_bytes = Some(945 << 20);
+    configure(&mut facts, "maintenance_work_mem", "102400");
+    let wants = vec![
+        recommend("autovacuum_work_mem", Want::Bytes(512 << 20)),
+        recommend("maintenance_work_mem", Want::Bytes(1 << 30)),
+    ];
+    let plan = planned(&facts, vec![finding("a.rule", wants)]);
+    assert_eq!(conf(&plan)["autovacuum_work_mem"], "100MB");
+    assert_eq!(conf(&plan)["maintenance_work_mem"], "1GB");
+}
+
+#[test]
 fn a_configuration_that_breaks_the_model_already_is_kept_and_told() {
     let mut facts = healthy();
     facts.intent.memory_bytes = Some(1 << 30);
@@ -317,90 +337,37 @@ fn no_server_no_changes() {
 }
 
 #[test]
-fn own_settings_are_what_the_owner_set_and_a_twin_can_have() {
-    let mut facts = healthy();
+fn a_change_that_only_makes_sense_beside_a_lost_one_is_dropped() {
+    let mut unknown = recommend("max_wal_size", value("8GB"));
+    unknown.class = Class::MayCorrupt;
+    let wants = vec![recommend("min_wal_size", value("2GB")), unknown];
+    let plan = planned(&healthy(), vec![finding("a.rule", wants)]);
+    assert_eq!(plan.changes, []);
     assert_eq!(
-        current_settings(&facts),
-        BTreeMap::new(),
-        "initdb's own are the defaults"
+        why_rejected(&plan, "min_wal_size"),
+        "min_wal_size would exceed max_wal_size"
     );
-    configure(&mut facts, "shared_buffers", "524288");
-    configure(&mut facts, "checkpoint_timeout", "900");
-    configure(&mut facts, "port", "5433");
-    configure(&mut facts, "ssl", "on");
-    configure(&mut facts, "archive_mode", "on");
-    configure(&mut facts, "synchronous_standby_names", "replica");
-    configure(&mut facts, "shared_preload_libraries", "timescaledb");
-    configure(&mut facts, "statement_timeout", "30000");
-    configure(&mut facts, "log_lock_waits", "on");
-    set(&mut facts, "timescaledb.max_background_workers", "8");
-    let own = current_settings(&facts);
-    let own: Vec<_> = own
+}
+
+#[test]
+fn advice_comes_gravest_first_and_each_line_once() {
+    let action = |rule: &str, text: &str| dbdyno_model::HostAction {
+        rule: rule.into(),
+        action: text.into(),
+        needs: Needs::Online,
+    };
+    let mut light = finding("a.light", Vec::new());
+    light.host_actions = vec![action("a.light", "later"), action("a.light", "later")];
+    let mut grave = Finding {
+        severity: Severity::Critical,
+        ..finding("b.grave", Vec::new())
+    };
+    grave.host_actions = vec![action("b.grave", "now")];
+    let plan = planned(&healthy(), vec![light, grave]);
+    let lines: Vec<_> = plan
+        .host_actions
         .iter()
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|one| one.action.as_str())
         .collect();
-    assert_eq!(
-        own,
-        [
-            "checkpoint_timeout=15min",
-            "log_lock_waits=on",
-            "shared_buffers=4GB"
-        ]
-    );
-}
-
-fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).into(), (*value).into()))
-        .collect()
-}
-
-#[test]
-fn a_twin_with_less_memory_gets_the_same_share() {
-    let mut facts = healthy();
-    facts.intent.memory_bytes = Some(64 << 30);
-    let own = settings(&[
-        ("autovacuum_work_mem", "-1"),
-        ("checkpoint_timeout", "15min"),
-        ("max_wal_size", "100GB"),
-        ("shared_buffers", "16GB"),
-        ("work_mem", "64MB"),
-    ]);
-    let twin = rescale(&facts, &own, 8 << 30);
-    assert_eq!(
-        twin,
-        settings(&[
-            ("autovacuum_work_mem", "-1"),
-            ("checkpoint_timeout", "15min"),
-            ("max_wal_size", "100GB"),
-            ("shared_buffers", "2GB"),
-            ("work_mem", "8MB"),
-        ])
-    );
-    assert_eq!(
-        rescale(&facts, &own, 64 << 30),
-        own,
-        "nothing changes on equal memory"
-    );
-    assert_eq!(rescale(&facts, &own, 128 << 30), own, "nothing grows");
-}
-
-#[test]
-fn a_twin_of_a_server_of_unknown_memory_is_cut_until_it_fits() {
-    let mut facts = healthy();
-    facts.host = None;
-    let own = settings(&[("shared_buffers", "16GB"), ("work_mem", "4MB")]);
-    let twin = rescale(&facts, &own, 4 << 30);
-    assert_eq!(
-        twin,
-        settings(&[("shared_buffers", "2560MB"), ("work_mem", "4MB")])
-    );
-    assert_eq!(
-        rescale(&facts, &twin, 4 << 30),
-        twin,
-        "what fits is left alone"
-    );
-    // Nothing fits into this; it ends all the same, at the server's minimum.
-    assert_eq!(rescale(&facts, &own, 1 << 20)["shared_buffers"], "128kB");
+    assert_eq!(lines, ["now", "later"]);
 }

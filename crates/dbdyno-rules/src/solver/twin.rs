@@ -59,11 +59,15 @@ const SKIPPED: &[&str] = &[
     "search_path",
     "temp_tablespaces",
     // What would end or refuse the load itself.
+    "db_user_namespace",
     "default_transaction_read_only",
     "idle_in_transaction_session_timeout",
     "idle_session_timeout",
     "lock_timeout",
+    "row_security",
+    "session_replication_role",
     "statement_timeout",
+    "temp_file_limit",
     "transaction_timeout",
     // What the twin's own limits decide, and what would keep it from starting beside the server.
     "dynamic_shared_memory_type",
@@ -121,7 +125,7 @@ const MEMORY_SIZED: [&str; 7] = [
 /// Kept is what its owner set to another value than the compiled-in one. Left out are: paths and
 /// addresses, preload libraries and extensions' settings (the twin may lack them), replication,
 /// recovery and archiving (the twin is alone), TLS and authentication, where the log goes,
-/// language and time zone, time limits (they would end the load), huge pages and shared-memory
+/// language and time zone, limits that would end the load, huge pages and shared-memory
 /// types (the twin must start beside the server), and what a role set for itself.
 pub fn current_settings(facts: &Facts) -> BTreeMap<String, String> {
     let Some(postgres) = &facts.postgres else {
@@ -188,7 +192,26 @@ pub fn rescale(
             break;
         }
     }
+    promise_no_more(facts, &mut scaled, memory_here);
     scaled
+}
+
+/// effective_cache_size takes nothing, but must not tell the planner of memory that is not here.
+fn promise_no_more(facts: &Facts, settings: &mut BTreeMap<String, String>, memory_here: u64) {
+    let name = "effective_cache_size";
+    let setting = facts
+        .postgres
+        .as_ref()
+        .and_then(|postgres| postgres.setting(name));
+    let (Some(setting), Some(value)) = (setting, settings.get_mut(name)) else {
+        return;
+    };
+    let told = humane::with_value(setting, value).and_then(|with| with.bytes());
+    if told.is_some_and(|told| told > memory_here)
+        && let Ok(less) = super::conf_value(setting, &Want::Bytes(memory_here / 4 * 3))
+    {
+        *value = less;
+    }
 }
 
 /// The sizes that count in the memory model, the one that takes most first.
@@ -228,5 +251,109 @@ fn shrink(facts: &Facts, settings: &mut BTreeMap<String, String>, name: &str, ra
             true
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{configure, healthy, set};
+
+    #[test]
+    fn own_settings_are_what_the_owner_set_and_a_twin_can_have() {
+        let mut facts = healthy();
+        assert_eq!(
+            current_settings(&facts),
+            BTreeMap::new(),
+            "initdb's own are the defaults"
+        );
+        configure(&mut facts, "shared_buffers", "524288");
+        configure(&mut facts, "checkpoint_timeout", "900");
+        configure(&mut facts, "port", "5433");
+        configure(&mut facts, "ssl", "on");
+        configure(&mut facts, "archive_mode", "on");
+        configure(&mut facts, "synchronous_standby_names", "replica");
+        configure(&mut facts, "shared_preload_libraries", "timescaledb");
+        configure(&mut facts, "statement_timeout", "30000");
+        configure(&mut facts, "log_lock_waits", "on");
+        set(&mut facts, "timescaledb.max_background_workers", "8");
+        let own = current_settings(&facts);
+        let own: Vec<_> = own
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            own,
+            [
+                "checkpoint_timeout=15min",
+                "log_lock_waits=on",
+                "shared_buffers=4GB"
+            ]
+        );
+    }
+
+    fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect()
+    }
+
+    #[test]
+    fn a_twin_with_less_memory_gets_the_same_share() {
+        let mut facts = healthy();
+        facts.intent.memory_bytes = Some(64 << 30);
+        let own = settings(&[
+            ("autovacuum_work_mem", "-1"),
+            ("checkpoint_timeout", "15min"),
+            ("max_wal_size", "100GB"),
+            ("shared_buffers", "16GB"),
+            ("work_mem", "64MB"),
+        ]);
+        let twin = rescale(&facts, &own, 8 << 30);
+        assert_eq!(
+            twin,
+            settings(&[
+                ("autovacuum_work_mem", "-1"),
+                ("checkpoint_timeout", "15min"),
+                ("max_wal_size", "100GB"),
+                ("shared_buffers", "2GB"),
+                ("work_mem", "8MB"),
+            ])
+        );
+        assert_eq!(
+            rescale(&facts, &own, 64 << 30),
+            own,
+            "nothing changes on equal memory"
+        );
+        assert_eq!(rescale(&facts, &own, 128 << 30), own, "nothing grows");
+    }
+
+    #[test]
+    fn a_twin_of_a_server_of_unknown_memory_is_cut_until_it_fits() {
+        let mut facts = healthy();
+        facts.host = None;
+        let own = settings(&[("shared_buffers", "16GB"), ("work_mem", "4MB")]);
+        let twin = rescale(&facts, &own, 4 << 30);
+        assert_eq!(
+            twin,
+            settings(&[("shared_buffers", "2560MB"), ("work_mem", "4MB")])
+        );
+        assert_eq!(
+            rescale(&facts, &twin, 4 << 30),
+            twin,
+            "what fits is left alone"
+        );
+        // Nothing fits into this; it ends all the same, at the server's minimum.
+        assert_eq!(rescale(&facts, &own, 1 << 20)["shared_buffers"], "128kB");
+    }
+
+    #[test]
+    fn the_planner_is_told_of_no_memory_that_is_not_here() {
+        let mut facts = healthy();
+        facts.host = None;
+        let own = settings(&[("effective_cache_size", "48GB")]);
+        let twin = rescale(&facts, &own, 4 << 30);
+        assert_eq!(twin, settings(&[("effective_cache_size", "3GB")]));
     }
 }

@@ -52,10 +52,8 @@ pub enum LabError {
         available: String,
         needed: String,
     },
-    #[error("{available} of memory is free for the lab server, and it needs {needed}")]
-    Memory { available: String, needed: String },
-    #[error("{what}")]
-    Memorysize { what: String },
+    #[error("{} is closed to {account}, the account that the server runs as", directory.display())]
+    Passage { directory: PathBuf, account: String },
     #[error("neither XDG_DATA_HOME nor HOME is set, so there is no place for lab servers")]
     NoHome,
     #[error("root has no unprivileged account to run the server as")]
@@ -122,8 +120,10 @@ impl LabError {
             Self::Disk { .. } => {
                 "free some space, use fewer --warehouses, or set DBDYNO_DATA_DIR to a directory on another disk".into()
             }
-            Self::Memory { .. } => "stop something else, or use a smaller --warehouses".into(),
-            Self::Memorysize { .. } => "pass a size such as --memory 4GB".into(),
+            Self::Passage { directory, .. } => format!(
+                "chmod o+x {}, or set DBDYNO_DATA_DIR to a directory that it can reach",
+                directory.display()
+            ),
             Self::NoHome => "set DBDYNO_DATA_DIR to a directory of yours".into(),
             Self::NoAccount => "create one: useradd --system --no-create-home dbdyno".into(),
         })

@@ -29,6 +29,12 @@ impl Home {
         })
     }
 
+    /// Makes the directories, open to the account that servers run as.
+    pub fn prepare(&self) -> Result<(), LabError> {
+        Self::make(&self.labs)?;
+        Self::make(&self.binaries)
+    }
+
     /// Makes a directory that others may pass through, whatever the umask.
     pub(crate) fn make(directory: &Path) -> Result<(), LabError> {
         let mut missing = Vec::new();

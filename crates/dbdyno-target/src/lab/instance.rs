@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -67,6 +67,9 @@ impl Lab {
         Home::make(&home.labs)?;
         check_disk(&home.labs, options.disk_bytes)?;
         let account = Account::for_server()?;
+        if let Some(account) = &account {
+            check_passage(&home.labs, account)?;
+        }
         let name = format!("{}-{}", binaries.version.major, std::process::id());
         let directory = unused(&home.labs, &name);
         fs::create_dir(&directory).map_err(LabError::io("create", &directory))?;
@@ -230,6 +233,26 @@ impl Drop for Shared {
             let _ = fs::remove_dir_all(&self.directory);
         }
     }
+}
+
+/// The server's account has to pass every directory above the lab.
+fn check_passage(labs: &Path, account: &Account) -> Result<(), LabError> {
+    for directory in labs.ancestors() {
+        let metadata = fs::metadata(directory).map_err(LabError::io("read", directory))?;
+        let (uid, gid) = (metadata.uid(), metadata.gid());
+        let execute = match () {
+            () if uid == account.uid => 0o100,
+            () if gid == account.gid => 0o010,
+            () => 0o001,
+        };
+        if metadata.permissions().mode() & execute == 0 {
+            return Err(LabError::Passage {
+                directory: directory.to_path_buf(),
+                account: account.name.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_disk(labs: &Path, needed: u64) -> Result<(), LabError> {

@@ -1,10 +1,11 @@
 //! Loads the database: rows by COPY, then statistics, then keys, on several connections.
 //!
-//! VACUUM comes before the keys: without indexes it has less to do, and the foreign keys are checked
-//! three times as fast with statistics and a visibility map.
+//! VACUUM comes before the keys: without indexes it has less to do, and the foreign keys are
+//! checked three times as fast with statistics and a visibility map. COPY is binary, which costs
+//! the server a fifth less than text for order lines, and no more for the rest.
 //!
 //! A unit of work is one table of one warehouse, so that rows are spread evenly over any number of
-//! threads; every unit draws from streams of its own, so that the rows do not depend on that number.
+//! threads; every unit draws from streams of its own, so that the rows do not depend on the number.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -262,9 +263,10 @@ fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
     for table in Table::ALL {
         let name = table.name();
         if table != Table::History {
+            let key = format!("{name}_pkey");
             client
                 .batch_execute(&format!(
-                    "ALTER TABLE {name} ADD CONSTRAINT {name}_pkey PRIMARY KEY USING INDEX {name}_pkey"
+                    "ALTER TABLE {name} ADD CONSTRAINT {key} PRIMARY KEY USING INDEX {key}"
                 ))
                 .map_err(sql("add the primary key of", format!("table {name}")))?;
         }

@@ -93,6 +93,10 @@ impl Terminal {
     }
 
     /// Deals the next card and draws its input; returns its index into [`super::TRANSACTIONS`].
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an endless deal is no iteration"
+    )]
     pub fn next(&mut self) -> usize {
         let card = self.deck.deal(&mut self.random);
         let random = &mut self.random;

@@ -30,6 +30,7 @@ pub(super) fn failure(error: &LabError) -> Failure {
 /// Where labs live; what a killed dbdyno left there is removed first.
 pub(super) fn home(printer: &Printer) -> Result<Home, Failure> {
     let home = Home::find(&|name| std::env::var(name).ok()).map_err(|error| failure(&error))?;
+    home.prepare().map_err(|error| failure(&error))?;
     let swept = sweep(&home);
     if !swept.labs.is_empty() || swept.servers_stopped > 0 {
         printer.say(&format!(

@@ -43,7 +43,7 @@ impl Options {
         let target = arguments.target.as_deref().map(resolve).transpose()?;
         Ok(Self {
             workload: workload(arguments)?,
-            budget: arguments.budget,
+            budget: arguments.budget.clone(),
             connections: arguments.connections,
             seed: arguments.seed,
             arms: arguments.arms.clone(),
@@ -77,7 +77,7 @@ impl Options {
     }
 
     /// The same command with another budget, for the reader to go on with.
-    pub(super) fn command_with(&self, budget: Budget) -> String {
+    pub(super) fn command_with(&self, budget: &Budget) -> String {
         let mut words = Vec::new();
         let mut skip = false;
         for word in &self.command {

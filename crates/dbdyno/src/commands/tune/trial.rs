@@ -11,7 +11,7 @@ use dbdyno_model::verdict::Word;
 use dbdyno_report::{number, pairs_svg, to_json, verdict_page};
 use dbdyno_rules::solver;
 use dbdyno_target::lab::{Lab, Stop, Wanted};
-use dbdyno_trial::{ArmSpec, Budget, Spec, TrialError, load_template};
+use dbdyno_trial::{ArmSpec, Spec, TrialError, load_template};
 
 use super::document::{self, Constants, Document};
 use super::options::Options;
@@ -222,7 +222,7 @@ fn prove(
         machine: document.tune.machine.summary.clone(),
         connections: options.connections,
         seed: options.seed,
-        budget: options.budget,
+        budget: options.budget.clone(),
         caveats,
         now: clock::now,
     };
@@ -289,7 +289,7 @@ fn announce(
         document.tune.notes.push(note.into());
     }
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-    let design = options.budget.design();
+    let design = &options.budget.design;
     let (first, last) = (
         design.looks.first().copied().unwrap_or(0),
         design.max_pairs(),
@@ -350,16 +350,15 @@ fn trial_failure(error: &TrialError) -> Failure {
 /// The command that would tell more, where this one could not.
 fn next(options: &Options, document: &Document) -> Option<String> {
     let word = document.tune.verdict.as_ref()?.word;
-    let budget = match (word, options.budget) {
-        (Word::TooNoisy, budget) => budget,
-        (Word::Undecided, Budget::Quick) => Budget::Normal,
-        (Word::Undecided, Budget::Normal) => Budget::Proof,
+    let budget = match word {
+        Word::TooNoisy => options.budget.clone(),
+        Word::Undecided => options.budget.next()?,
         _ => return None,
     };
     let minutes = budget.seconds(document.tune.arms.len()) / 60.0;
     Some(format!(
         "{} (about {minutes:.0} min)",
-        options.command_with(budget)
+        options.command_with(&budget)
     ))
 }
 

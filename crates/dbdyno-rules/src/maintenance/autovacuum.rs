@@ -1,0 +1,148 @@
+//! Autovacuum switched off, for the server or for a table.
+//!
+//! ## What it finds
+//! `autovacuum` or `track_counts` off, or a table with `autovacuum_enabled=false`.
+//!
+//! ## Why it matters
+//! Dead rows are never removed and statistics never renewed: tables and indexes grow, plans go
+//! wrong, and once transaction ids run out the server refuses to write.
+//!
+//! ## What to do
+//! Set both to on. For a table: `ALTER TABLE … RESET (autovacuum_enabled)`. What made someone
+//! switch it off is mended by its cost limit and thresholds.
+//!
+//! ## Risk
+//! The first runs after a long pause read and write a lot; `autovacuum_vacuum_cost_limit` bounds
+//! how fast.
+//!
+//! ## When it does not apply
+//! A bulk load that switches it on again at its end and then runs VACUUM (ANALYZE) itself.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::tables;
+use crate::postgres::settings::{self, SettingEvidence, value};
+use crate::rule::{FindingExt, Rule, need_ref, safe, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "maintenance.autovacuum",
+    severity: Severity::Critical,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/routine-vacuuming.html"],
+    check,
+    source_text: include_str!("autovacuum.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    let off: Vec<&str> = ["autovacuum", "track_counts"]
+        .into_iter()
+        .map(|name| settings::flag(postgres, name).map(|on| (!on).then_some(name)))
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
+    if !off.is_empty() {
+        let mut finding = RULE.finding(format!(
+            "{} off: dead rows are never removed",
+            off.join(" and ")
+        ));
+        for name in off {
+            finding = finding.shows(postgres, name).recommend(safe(
+                name,
+                value("on"),
+                "dead rows are removed and statistics renewed",
+            ));
+        }
+        return Ok(finding.into_outcome());
+    }
+    let tables = need_ref(&postgres.tables, "tables")?;
+    let excluded: Vec<String> = tables
+        .iter()
+        .filter(|table| tables::option(table, "autovacuum_enabled").is_some_and(is_off))
+        .map(tables::name)
+        .collect();
+    let Some(first) = excluded.first() else {
+        return Ok(Outcome::Ok);
+    };
+    let mut finding = RULE
+        .finding(format!(
+            "{} table(s) are excluded from autovacuum, first: {first}",
+            excluded.len()
+        ))
+        .evidence(
+            "autovacuum_enabled",
+            "false",
+            postgres.tables.origin.clone(),
+        );
+    for table in &excluded {
+        finding = finding.host_action(
+            format!("ALTER TABLE {table} RESET (autovacuum_enabled)"),
+            Needs::Online,
+        );
+    }
+    Ok(finding.into_outcome())
+}
+
+/// reloptions keep what was written: every spelling of a boolean.
+fn is_off(value: &str) -> bool {
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "false" | "off" | "no" | "0" | "f" | "n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, postgres, set, unknown};
+    use dbdyno_model::Fact;
+    use dbdyno_model::postgres::Table;
+
+    #[test]
+    fn off_is_found_and_switched_on() {
+        let mut facts = healthy();
+        set(&mut facts, "autovacuum", "off");
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"autovacuum off: dead rows are never removed");
+        assert_eq!(finding.recommendations[0].setting, "autovacuum");
+    }
+
+    #[test]
+    fn an_excluded_table_is_found() {
+        let mut facts = healthy();
+        let table = |name: &str, options: &[&str]| Table {
+            schema: "public".into(),
+            name: name.into(),
+            options: options.iter().map(|option| (*option).into()).collect(),
+            ..Table::default()
+        };
+        postgres(&mut facts).tables = Fact::known(
+            vec![
+                table("orders", &["fillfactor=90", "autovacuum_enabled=OFF"]),
+                table("stock", &["autovacuum_enabled=true"]),
+            ],
+            "pg_class",
+        );
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"1 table(s) are excluded from autovacuum, first: public.orders");
+        assert_eq!(
+            finding.host_actions[0].action,
+            "ALTER TABLE public.orders RESET (autovacuum_enabled)"
+        );
+    }
+
+    #[test]
+    fn on_is_fine_and_unread_tables_are_unknown() {
+        let mut facts = healthy();
+        ok(&RULE, &facts);
+        postgres(&mut facts).tables = Fact::default();
+        unknown(&RULE, &facts);
+    }
+}

@@ -1,0 +1,135 @@
+//! When a table is due for vacuum, by the server's settings and its own options.
+
+use dbdyno_model::Outcome;
+use dbdyno_model::postgres::{Postgres, Table};
+
+use crate::formulas::vacuum::threshold_rows;
+use crate::postgres::settings;
+use crate::rule::need_ref;
+
+/// As in SQL; names that need quotes get them.
+pub(super) fn name(table: &Table) -> String {
+    format!("{}.{}", identifier(&table.schema), identifier(&table.name))
+}
+
+fn identifier(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+/// One of the table's own options.
+pub(super) fn option<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
+    table
+        .options
+        .iter()
+        .filter_map(|option| option.split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value))
+}
+
+/// The planner's estimate, else what the statistics count.
+pub(super) fn rows(table: &Table) -> f64 {
+    table
+        .rows_estimate
+        .filter(|rows| *rows >= 0.0)
+        .unwrap_or(table.live_tuples as f64)
+}
+
+/// Dead rows from which autovacuum takes the table up.
+pub(super) fn vacuum_threshold(postgres: &Postgres, table: &Table) -> Result<f64, Outcome> {
+    let own_or_server = |name: &str| {
+        let own = option(table, name).and_then(|value| value.parse::<f64>().ok());
+        own.map_or_else(|| settings::number(postgres, name), Ok)
+    };
+    // Exists from 18 on.
+    let max = own_or_server("autovacuum_vacuum_max_threshold").ok();
+    Ok(threshold_rows(
+        own_or_server("autovacuum_vacuum_threshold")?,
+        own_or_server("autovacuum_vacuum_scale_factor")?,
+        rows(table),
+        max,
+    ))
+}
+
+/// Tables past their threshold.
+pub(super) fn overdue(postgres: &Postgres) -> Result<Vec<&Table>, Outcome> {
+    let mut overdue = Vec::new();
+    for table in need_ref(&postgres.tables, "tables")? {
+        if table.dead_tuples as f64 > vacuum_threshold(postgres, table)? {
+            overdue.push(table);
+        }
+    }
+    Ok(overdue)
+}
+
+/// Cost that all workers together may use up between two pauses; −1 stands for vacuum_cost_limit.
+pub(super) fn cost_limit(postgres: &Postgres) -> Result<f64, Outcome> {
+    let own = settings::number(postgres, "autovacuum_vacuum_cost_limit")?;
+    if own < 0.0 {
+        settings::number(postgres, "vacuum_cost_limit")
+    } else {
+        Ok(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::healthy;
+
+    fn table(rows: f64, options: &[&str]) -> Table {
+        Table {
+            schema: "public".into(),
+            name: "t".into(),
+            rows_estimate: Some(rows),
+            options: options.iter().map(|option| (*option).into()).collect(),
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn a_table_s_options_override_the_server() {
+        let postgres = healthy().postgres.unwrap();
+        let threshold = |table| vacuum_threshold(&postgres, &table).unwrap();
+        assert_eq!(threshold(table(1000.0, &[])), 250.0);
+        let own = [
+            "autovacuum_vacuum_threshold=7",
+            "autovacuum_vacuum_scale_factor=0.5",
+        ];
+        assert_eq!(threshold(table(1000.0, &own)), 507.0);
+    }
+
+    #[test]
+    fn a_table_never_analysed_counts_its_live_rows() {
+        let unknown = Table {
+            rows_estimate: None,
+            live_tuples: 77,
+            ..Table::default()
+        };
+        assert_eq!(rows(&unknown), 77.0);
+        assert_eq!(
+            rows(&Table {
+                rows_estimate: Some(-1.0),
+                ..unknown
+            }),
+            77.0
+        );
+    }
+
+    #[test]
+    fn names_are_quoted_where_sql_needs_it() {
+        let odd = Table {
+            schema: "Sales".into(),
+            name: "a\"b".into(),
+            ..Table::default()
+        };
+        assert_eq!(name(&odd), "\"Sales\".\"a\"\"b\"");
+        assert_eq!(name(&table(0.0, &[])), "public.t");
+    }
+}

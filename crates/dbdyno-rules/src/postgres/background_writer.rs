@@ -1,0 +1,164 @@
+//! Sessions that write pages out themselves.
+//!
+//! ## What it finds
+//! More than 15 % of the page writes by sessions instead of the checkpointer and the background
+//! writer, or a background writer that stops at its limit in more than a tenth of its rounds.
+//!
+//! ## Why it matters
+//! A session that needs room and finds only changed pages has to write one first, in the middle of
+//! its query.
+//!
+//! ## What to do
+//! Raise `shared_buffers` first if they are small. Then let the background writer work more often
+//! and further: `bgwriter_delay` 100 ms, `bgwriter_lru_maxpages` 400, `bgwriter_lru_multiplier` 4.
+//!
+//! ## Risk
+//! None to data. Pages that change again soon are written more than once.
+//!
+//! ## When it does not apply
+//! Bulk loads, whose sessions write their own pages by design.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::{Checkpoints, Postgres};
+use dbdyno_model::{Facts, Outcome, Severity};
+
+use super::load::{self, Counted};
+use super::settings::{self, SettingEvidence, value};
+use crate::rule::{FindingExt, RecommendationExt, Rule, safe, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "postgres.background_writer",
+    severity: Severity::Info,
+    confidence: Confidence::Medium,
+    sources: &["https://www.postgresql.org/docs/current/runtime-config-resource.html"],
+    check,
+    source_text: include_str!("background_writer.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+const BACKEND_SHARE: f64 = 0.15;
+const STOPPED_SHARE: f64 = 0.10;
+
+/// Pages from which shares mean something: 800 MB written.
+const ENOUGH_PAGES: f64 = 100_000.0;
+
+/// What is asked for, and whether less of the setting is more work done.
+const WANTED: [(&str, f64, &str, bool); 3] = [
+    ("bgwriter_delay", 0.1, "100ms", true),
+    ("bgwriter_lru_maxpages", 400.0, "400", false),
+    ("bgwriter_lru_multiplier", 4.0, "4", false),
+];
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    let checkpointed = count(postgres, |all| Some(all.buffers_written))?;
+    let cleaned = count(postgres, |all| Some(all.buffers_clean))?;
+    let stopped = count(postgres, |all| Some(all.maxwritten_clean))?;
+    let own = load::counted(postgres, &postgres.checkpoints, |all| {
+        all.buffers_backend.map(|count| count as f64)
+    });
+    let own =
+        own.ok_or_else(|| Outcome::Unknown("pages written by sessions: not counted".to_owned()))?;
+    let written = checkpointed.amount + cleaned.amount + own.amount;
+    let rounds = stopped.seconds / settings::number(postgres, "bgwriter_delay")?.max(0.01);
+    let why = if written < ENOUGH_PAGES {
+        return Ok(Outcome::Ok);
+    } else if own.amount / written > BACKEND_SHARE {
+        format!(
+            "sessions wrote {:.0} % of the pages themselves",
+            own.amount / written * 100.0
+        )
+    } else if stopped.amount / rounds > STOPPED_SHARE {
+        format!(
+            "it stopped at its limit in {:.0} % of its rounds",
+            stopped.amount / rounds * 100.0
+        )
+    } else {
+        return Ok(Outcome::Ok);
+    };
+    let mut finding = RULE.finding(format!("the background writer falls behind: {why}"));
+    for (name, enough, wanted, less_is_more) in WANTED {
+        let now = settings::number(postgres, name)?;
+        finding = finding.shows(postgres, name);
+        if (less_is_more && now > enough) || (!less_is_more && now < enough) {
+            finding = finding.recommend(
+                safe(
+                    name,
+                    value(wanted),
+                    "pages are written before a session needs the room",
+                )
+                .giving_up("pages that change again soon are written more than once"),
+            );
+        }
+    }
+    Ok(finding.into_outcome())
+}
+
+fn count(
+    postgres: &Postgres,
+    counter: impl Fn(&Checkpoints) -> Option<u64>,
+) -> Result<Counted, Outcome> {
+    load::counted(postgres, &postgres.checkpoints, |all| {
+        counter(all).map(|count| count as f64)
+    })
+    .ok_or_else(load::no_statistics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{
+        configure, finding, healthy, ok, postgres, unknown, with_statistics_of_days,
+    };
+    use dbdyno_model::Facts;
+
+    fn written(by_sessions: Option<u64>, stopped: u64) -> Facts {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 1.0);
+        let server = postgres(&mut facts);
+        server.checkpoints.after = server.checkpoints.after.clone().map(|mut all| {
+            all.buffers_written = 700_000;
+            all.buffers_backend = by_sessions;
+            all.maxwritten_clean = stopped;
+            all
+        });
+        facts
+    }
+
+    #[test]
+    fn sessions_that_write_are_found() {
+        let finding = finding(&RULE, &written(Some(300_000), 0));
+        insta::assert_snapshot!(finding.message, @"the background writer falls behind: sessions wrote 30 % of the pages themselves");
+        assert_eq!(finding.recommendations.len(), 3);
+    }
+
+    #[test]
+    fn a_writer_at_its_limit_is_found_and_what_is_set_already_is_kept() {
+        let mut facts = written(Some(1000), 100_000);
+        configure(&mut facts, "bgwriter_lru_maxpages", "1000");
+        let finding = finding(&RULE, &facts);
+        assert!(
+            finding.message.contains("23 % of its rounds"),
+            "{}",
+            finding.message
+        );
+        assert_eq!(finding.recommendations.len(), 2);
+    }
+
+    #[test]
+    fn a_writer_that_keeps_up_is_fine() {
+        ok(&RULE, &written(Some(1000), 0));
+    }
+
+    #[test]
+    fn young_or_missing_counters_are_unknown() {
+        assert!(unknown(&RULE, &healthy()).starts_with("no statistics yet"));
+        assert!(unknown(&RULE, &written(None, 0)).starts_with("pages written by sessions"));
+    }
+}

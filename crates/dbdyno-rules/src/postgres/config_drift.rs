@@ -1,0 +1,188 @@
+//! A configuration that is not what its files say.
+//!
+//! ## What it finds
+//! Settings that wait for a restart, lines in the configuration files that the server refused, and
+//! access paths (`enable_*`) switched off for everyone.
+//!
+//! ## Why it matters
+//! The next restart changes the server without anyone deciding it, or fails. A planner method that
+//! was switched off to mend one query years ago is missing from all others.
+//!
+//! ## What to do
+//! Read the lines named here, remove what is wrong or doubled, and plan one restart. Switch planner
+//! methods off for single queries only.
+//!
+//! ## Risk
+//! A restart applies every pending change at once.
+//!
+//! ## When it does not apply
+//! Nowhere.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/view-pg-file-settings.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::Postgres;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::settings::{ORIGIN, SettingEvidence};
+use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "postgres.config_drift",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/view-pg-file-settings.html"],
+    check,
+    source_text: include_str!("config_drift.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+/// More names than this are counted, not listed.
+const LISTED: usize = 5;
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    let pending = names(postgres, |_, setting| setting.pending_restart);
+    let disabled = names(postgres, |name, setting| {
+        name.starts_with("enable_")
+            && setting.value == "off"
+            && setting.boot_value.as_deref() == Some("on")
+            && setting.is_set_by_user()
+    });
+    let none = Vec::new();
+    let errors = if pending.is_empty() && disabled.is_empty() {
+        need_ref(&postgres.file_errors, "errors in the configuration files")?
+    } else {
+        postgres.file_errors.value().unwrap_or(&none)
+    };
+    let mut drifts = Vec::new();
+    if !pending.is_empty() {
+        drifts.push(format!("{} wait for a restart", listed(&pending)));
+    }
+    if !errors.is_empty() {
+        drifts.push(format!(
+            "the files have {} error(s), first: {}",
+            errors.len(),
+            errors[0]
+        ));
+    }
+    if !disabled.is_empty() {
+        drifts.push(format!("{} off for everyone", listed(&disabled)));
+    }
+    if drifts.is_empty() {
+        return Ok(Outcome::Ok);
+    }
+    let mut finding = RULE.finding(drifts.join("; "));
+    for name in pending.iter().chain(&disabled) {
+        finding = finding.shows(postgres, name);
+    }
+    for error in errors {
+        finding = finding.evidence("error", error, postgres.file_errors.origin.clone());
+    }
+    if !pending.is_empty() {
+        finding = finding.host_action(
+            "plan one restart, after reading what it changes",
+            Needs::Restart,
+        );
+    }
+    for name in &disabled {
+        finding = finding.host_action(
+            format!("{name}: off in {}", place(postgres, name)),
+            Needs::Reload,
+        );
+    }
+    Ok(finding.into_outcome())
+}
+
+fn names(
+    postgres: &Postgres,
+    matches: impl Fn(&str, &dbdyno_model::postgres::Setting) -> bool,
+) -> Vec<String> {
+    let settings = postgres.settings.iter();
+    settings
+        .filter(|(name, setting)| matches(name, setting))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+fn listed(names: &[String]) -> String {
+    let first = names[..names.len().min(LISTED)].join(", ");
+    match names.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        Some(more) => format!("{first} and {more} more"),
+        None => first,
+    }
+}
+
+/// The file and line that set it, where the role may see them.
+fn place(postgres: &Postgres, name: &str) -> String {
+    let setting = postgres.setting(name);
+    let file = setting.and_then(|setting| setting.source_file.as_deref());
+    let line = setting.and_then(|setting| setting.source_line);
+    match (file, line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        _ => setting.map_or(ORIGIN.to_owned(), |setting| setting.source.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use dbdyno_model::Fact;
+
+    #[test]
+    fn a_pending_restart_and_a_refused_line_are_found() {
+        let mut facts = healthy();
+        let server = postgres(&mut facts);
+        server
+            .settings
+            .get_mut("shared_buffers")
+            .unwrap()
+            .pending_restart = true;
+        server.file_errors = Fact::known(
+            vec!["postgresql.conf:12: work_mem = 4 GB".into()],
+            "pg_file_settings",
+        );
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers wait for a restart; the files have 1 error(s), first: postgresql.conf:12: work_mem = 4 GB");
+    }
+
+    #[test]
+    fn a_planner_method_off_for_everyone_is_found_with_its_place() {
+        let mut facts = healthy();
+        configure(&mut facts, "enable_nestloop", "off");
+        let setting = postgres(&mut facts)
+            .settings
+            .get_mut("enable_nestloop")
+            .unwrap();
+        (setting.source_file, setting.source_line) =
+            (Some("/etc/postgresql.conf".into()), Some(401));
+        let finding = finding(&RULE, &facts);
+        assert_eq!(finding.message, "enable_nestloop off for everyone");
+        assert_eq!(
+            finding.host_actions[0].action,
+            "enable_nestloop: off in /etc/postgresql.conf:401"
+        );
+    }
+
+    #[test]
+    fn methods_that_are_off_by_default_are_fine() {
+        ok(&RULE, &healthy());
+    }
+
+    #[test]
+    fn unread_files_are_unknown_unless_something_else_was_found() {
+        let mut facts = healthy();
+        postgres(&mut facts).file_errors = Fact::unknown("permission denied", "pg_file_settings");
+        assert!(unknown(&RULE, &facts).contains("permission denied"));
+        postgres(&mut facts)
+            .settings
+            .get_mut("port")
+            .unwrap()
+            .pending_restart = true;
+        finding(&RULE, &facts);
+    }
+}

@@ -1,0 +1,155 @@
+//! A server that does not record what it does.
+//!
+//! ## What it finds
+//! `pg_stat_statements` not preloaded, `log_checkpoints` off, or `log_autovacuum_min_duration` at
+//! −1.
+//!
+//! ## Why it matters
+//! The query that takes most of the time, the checkpoint that stalls commits and the vacuum that
+//! never ends can only be found afterwards if they were recorded.
+//!
+//! ## What to do
+//! Add `pg_stat_statements` to `shared_preload_libraries` (a restart) and create the extension; set
+//! `log_checkpoints` to on and `log_autovacuum_min_duration` to 10 minutes or less. Switch
+//! `track_io_timing` on where `pg_test_timing` shows less than 100 ns.
+//!
+//! ## Risk
+//! None to data. The cost is under 1 %.
+//!
+//! ## When it does not apply
+//! Lab servers, which the driver observes.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/monitoring-stats.html>
+//! - <https://www.postgresql.org/docs/current/pgstatstatements.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::settings::{self, SettingEvidence, value};
+use crate::rule::{FindingExt, Rule, safe, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "postgres.observability",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/monitoring-stats.html",
+        "https://www.postgresql.org/docs/current/pgstatstatements.html",
+    ],
+    check,
+    source_text: include_str!("observability.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+const LIBRARY: &str = "pg_stat_statements";
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    if facts.intent.lab {
+        return Err(Outcome::NotApplicable(
+            "a lab server is observed by its driver".to_owned(),
+        ));
+    }
+    let libraries = settings::text(postgres, "shared_preload_libraries")?;
+    let loaded = libraries
+        .split(',')
+        .any(|name| name.trim().trim_matches('"') == LIBRARY);
+    let checkpoints = settings::flag(postgres, "log_checkpoints")?;
+    let vacuums = settings::number(postgres, "log_autovacuum_min_duration")? >= 0.0;
+    let missing: Vec<&str> = [
+        (loaded, "statements (pg_stat_statements)"),
+        (checkpoints, "checkpoints (log_checkpoints)"),
+        (vacuums, "long vacuums (log_autovacuum_min_duration)"),
+    ]
+    .iter()
+    .filter_map(|(recorded, what)| (!recorded).then_some(*what))
+    .collect();
+    if missing.is_empty() {
+        return Ok(Outcome::Ok);
+    }
+    let mut finding = RULE
+        .finding(format!("not recorded: {}", missing.join(", ")))
+        .shows(postgres, "shared_preload_libraries")
+        .shows(postgres, "log_checkpoints")
+        .shows(postgres, "log_autovacuum_min_duration");
+    if !loaded {
+        // Not a setting of the plan: where the package is missing, the server would not start.
+        let list = if libraries.is_empty() {
+            LIBRARY.to_owned()
+        } else {
+            format!("{libraries}, {LIBRARY}")
+        };
+        finding = finding.host_action(
+            format!("shared_preload_libraries = '{list}', then CREATE EXTENSION {LIBRARY}"),
+            Needs::Restart,
+        );
+    }
+    if !checkpoints {
+        finding = finding.recommend(safe(
+            "log_checkpoints",
+            value("on"),
+            "stalls can be explained",
+        ));
+    }
+    if !vacuums {
+        finding = finding.recommend(safe(
+            "log_autovacuum_min_duration",
+            value("10min"),
+            "vacuums that never end can be found",
+        ));
+    }
+    Ok(finding.into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{configure, finding, healthy, not_applicable, ok, postgres, unknown};
+
+    #[test]
+    fn a_missing_library_is_found_and_left_to_the_owner() {
+        let finding = finding(&RULE, &healthy());
+        insta::assert_snapshot!(finding.message, @"not recorded: statements (pg_stat_statements)");
+        assert_eq!(finding.recommendations, []);
+        insta::assert_snapshot!(finding.host_actions[0].action, @"shared_preload_libraries = 'pg_stat_statements', then CREATE EXTENSION pg_stat_statements");
+    }
+
+    #[test]
+    fn the_defaults_of_13_are_found() {
+        let mut facts = healthy();
+        configure(&mut facts, "log_checkpoints", "off");
+        configure(&mut facts, "log_autovacuum_min_duration", "-1");
+        configure(&mut facts, "shared_preload_libraries", "auto_explain");
+        let finding = finding(&RULE, &facts);
+        assert_eq!(finding.recommendations.len(), 2);
+        assert!(
+            finding.host_actions[0]
+                .action
+                .contains("'auto_explain, pg_stat_statements'")
+        );
+    }
+
+    #[test]
+    fn all_recorded_is_fine() {
+        let mut facts = healthy();
+        configure(
+            &mut facts,
+            "shared_preload_libraries",
+            "auto_explain, pg_stat_statements",
+        );
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn a_lab_server_is_not_applicable_and_unread_settings_unknown() {
+        let mut facts = healthy();
+        postgres(&mut facts).settings.remove("log_checkpoints");
+        unknown(&RULE, &facts);
+        facts.intent.lab = true;
+        not_applicable(&RULE, &facts);
+    }
+}

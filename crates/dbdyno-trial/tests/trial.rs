@@ -1,0 +1,309 @@
+//! Small trials on real servers: whole, with a server that dies, and interrupted.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use dbdyno_bench::script::Script;
+use dbdyno_bench::workload::Workload;
+use dbdyno_model::Class;
+use dbdyno_model::run::{Run, Second};
+use dbdyno_stats::Design;
+use dbdyno_target::lab::{Abort, Binaries, Home, Lab, LabOptions, Wanted};
+use dbdyno_trial::{
+    ArmSpec, Budget, Estimate, Events, Phase, Progress, Spec, TrialError, load_template, run,
+    unsafe_arms,
+};
+
+const SCRIPT: &str = "-- dbdyno: setup
+CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
+INSERT INTO account SELECT i, 100 FROM generate_series(1, 1000) i;
+-- dbdyno: transaction move
+\\set from random(1, 500)
+\\set to random(501, 1000)
+UPDATE account SET balance = balance - 1 WHERE id = :from;
+UPDATE account SET balance = balance + 1 WHERE id = :to;
+-- dbdyno: check nothing is lost
+SELECT 1 FROM account HAVING sum(balance) <> 100000;
+";
+
+struct Place {
+    root: PathBuf,
+    home: Home,
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let root = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let home = Home {
+            labs: root.join("labs"),
+            binaries: root.join("binaries"),
+        };
+        Self { root, home }
+    }
+
+    fn lab(&self) -> Lab {
+        let directories = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
+        let binaries = match directories
+            .split(':')
+            .find(|directory| !directory.is_empty())
+        {
+            Some(first) => Binaries::at(Path::new(first)).unwrap(),
+            None => Binaries::find(&Wanted::default(), &self.home, &|_| {}).unwrap(),
+        };
+        let lab = Lab::create(&self.home, binaries, &LabOptions::default()).unwrap();
+        lab.init().unwrap();
+        lab
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+/// Two pairs of short runs: enough to walk through every phase.
+fn spec(arms: Vec<ArmSpec>, script: &str) -> Spec {
+    Spec {
+        arms,
+        workload: Workload::Script(Arc::new(Script::parse("test.sql", script).unwrap())),
+        workload_text: "test.sql".into(),
+        machine: "the test's".into(),
+        connections: 2,
+        seed: 7,
+        budget: Budget {
+            name: "test",
+            design: Design {
+                looks: vec![2],
+                ..Design::quick()
+            },
+            load: Duration::from_secs(11),
+            open_loop: Some(Duration::from_secs(4)),
+        },
+        caveats: vec!["a test".into()],
+        now: || "2026-01-01T00:00:00Z".into(),
+    }
+}
+
+fn base() -> ArmSpec {
+    ArmSpec::new("shipped", Class::Safe, BTreeMap::new())
+}
+
+fn other() -> ArmSpec {
+    let settings = BTreeMap::from([("work_mem".to_owned(), "8MB".to_owned())]);
+    ArmSpec::new("recommended", Class::Safe, settings)
+}
+
+#[derive(Default)]
+struct Listener {
+    seconds: u32,
+    saved: Vec<Run>,
+    pairs: Vec<usize>,
+    notes: Vec<String>,
+    /// Stops the server at that second, once.
+    kill_at: Option<(u32, Abort)>,
+    interrupt_at: Option<(u32, Arc<AtomicBool>)>,
+}
+
+impl Events for Listener {
+    fn phase(&mut self, _: &Phase, _: &Progress) {}
+
+    fn second(&mut self, _: &str, _: &Second, progress: &Progress) {
+        assert!(progress.remaining_s > 0.0 && progress.max_pairs == 2);
+        self.seconds += 1;
+        if self
+            .kill_at
+            .as_ref()
+            .is_some_and(|(at, _)| self.seconds >= *at)
+            && let Some((_, abort)) = self.kill_at.take()
+        {
+            abort.abort();
+        }
+        if let Some((at, flag)) = &self.interrupt_at
+            && self.seconds >= *at
+        {
+            flag.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn run_ended(&mut self, run: &Run) -> std::io::Result<()> {
+        self.saved.push(run.clone());
+        Ok(())
+    }
+
+    fn pair_ended(&mut self, estimate: &Estimate<'_>, _: &Progress) {
+        self.pairs.push(estimate.log_ratios.len());
+    }
+
+    fn note(&mut self, note: &str) {
+        self.notes.push(note.to_owned());
+    }
+}
+
+fn template(lab: &Lab, spec: &Spec) {
+    let stop = AtomicBool::new(false);
+    let template = load_template(lab, &spec.workload, 2, 1 << 30, &|_| {}, &stop).unwrap();
+    assert!(template.checks.iter().all(|check| check.passed) && template.checks.len() == 1);
+}
+
+#[test]
+fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
+    let place = Place::new("trial");
+    let lab = place.lab();
+    let mut arms = vec![base(), other()];
+    arms.extend(unsafe_arms(&base()));
+    let mut spec = spec(arms, SCRIPT);
+    // Pairs that others on the machine disturb are repeated, however often: this is about phases.
+    spec.budget.design.max_drops = usize::MAX;
+    template(&lab, &spec);
+    let mut listener = Listener::default();
+    let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert_eq!(listener.saved.len(), outcome.runs.len());
+    let kept: Vec<&Run> = outcome
+        .runs
+        .iter()
+        .filter(|run| run.discarded.is_none())
+        .collect();
+    assert!(kept.iter().all(|run| run.consistency.len() == 1));
+    let recoveries: Vec<&&Run> = kept.iter().filter(|run| run.pair.is_none()).collect();
+    assert_eq!(recoveries.len(), 4);
+    assert!(
+        recoveries
+            .iter()
+            .all(|run| run.recovery.is_some_and(|r| r.seconds > 0.0))
+    );
+    for run in kept.iter().filter(|run| run.pair.is_some()) {
+        assert!(run.tps > 0.0 && run.tps_with_checkpoint > 0.0, "{run:?}");
+        assert!(run.checkpoint.seconds > 0.0);
+        assert!(
+            run.server.checkpoints_requested.unwrap() >= 1,
+            "the closing one is requested"
+        );
+        assert!(run.server.wal_bytes_per_transaction.unwrap() > 0.0);
+        assert!(run.server.cpu_us_per_transaction.unwrap() > 0.0);
+        assert!(run.driver.cpu_us_per_transaction.unwrap() > 0.0);
+        assert!(run.latency_ms.unwrap().p99 >= run.latency_ms.unwrap().p50);
+        // The first pair sets the rate of the latency step.
+        assert_eq!(run.open_loop.is_some(), run.pair != Some(1));
+    }
+    if !kept.iter().any(|run| run.pair.is_some()) {
+        assert_eq!(outcome.verdict.word, dbdyno_model::verdict::Word::TooNoisy);
+        return;
+    }
+    // ABBA: the second pair runs backwards.
+    let order = |pair| {
+        let runs = kept.iter().filter(move |run| run.pair == Some(pair));
+        runs.map(|run| run.arm.as_str()).collect::<Vec<_>>()
+    };
+    let forwards = [
+        "shipped",
+        "recommended",
+        "may-lose-last-commits",
+        "may-corrupt",
+    ];
+    assert_eq!(order(1), forwards);
+    if outcome.verdict.pairs == 2 {
+        assert!(order(2).iter().eq(forwards.iter().rev()));
+        let [low, high] = outcome.verdict.interval.unwrap();
+        assert!(low < outcome.verdict.ratio.unwrap() && outcome.verdict.ratio.unwrap() < high);
+        assert_eq!(outcome.prices.len(), 2);
+        assert!(outcome.prices.iter().all(|price| price.interval.is_some()));
+        assert!(
+            outcome.arms[0]
+                .latency_origin
+                .as_ref()
+                .unwrap()
+                .contains("intended start")
+        );
+    }
+    assert!(outcome.verdict.caveats.contains(&"a test".to_owned()));
+}
+
+#[test]
+fn a_server_that_dies_costs_its_pair_and_no_more() {
+    let place = Place::new("dies");
+    let lab = place.lab();
+    let mut spec = spec(vec![base(), other()], SCRIPT);
+    spec.budget.open_loop = None;
+    template(&lab, &spec);
+    let kill_at = Some((3, lab.abort_handle()));
+    let mut listener = Listener {
+        kill_at,
+        ..Listener::default()
+    };
+    let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert!(
+        listener.notes[0].contains("went away during run 1 (shipped)"),
+        "{:?}",
+        listener.notes
+    );
+    assert!(outcome.verdict.discarded_pairs >= 1);
+    // The killed run itself measured nothing that could be kept, the rest went on.
+    assert!(outcome.runs.iter().any(|run| run.recovery.is_some()));
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
+    let place = Place::new("interrupt");
+    let lab = place.lab();
+    let mut spec = spec(vec![base(), other()], SCRIPT);
+    spec.budget.open_loop = None;
+    template(&lab, &spec);
+    let stop = Arc::new(AtomicBool::new(false));
+    // In the second run: the first is already saved.
+    let mut listener = Listener {
+        interrupt_at: Some((15, Arc::clone(&stop))),
+        ..Listener::default()
+    };
+    let outcome = run(&lab, &spec, &stop, &mut listener);
+    assert!(
+        matches!(outcome.error, Some(TrialError::Interrupted)),
+        "{:?}",
+        outcome.error
+    );
+    assert_eq!((outcome.runs.len(), listener.saved.len()), (1, 1));
+    let directory = lab.directory().to_path_buf();
+    drop(lab);
+    assert!(!directory.exists());
+}
+
+#[test]
+fn data_that_fails_its_check_ends_the_trial() {
+    let place = Place::new("inconsistent");
+    let lab = place.lab();
+    // Each transaction takes more than it gives.
+    let broken = SCRIPT.replace("balance - 1", "balance - 2");
+    let spec = spec(vec![base(), other()], &broken);
+    template(&lab, &spec);
+    let outcome = run(&lab, &spec, &Arc::default(), &mut Listener::default());
+    let error = outcome.error.unwrap();
+    let TrialError::Inconsistent { check, run: 1, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(check, "nothing is lost");
+}
+
+#[test]
+fn statements_that_fail_end_the_trial_with_their_message() {
+    let place = Place::new("errors");
+    let lab = place.lab();
+    // Half of the ids are taken.
+    let failing = "-- dbdyno: setup\nCREATE TABLE t (id int PRIMARY KEY);\n\
+        INSERT INTO t SELECT generate_series(1, 500);\n\
+        -- dbdyno: transaction insert\n\\set id random(1, 600)\nINSERT INTO t VALUES (:id);\n";
+    let spec = spec(vec![base(), other()], failing);
+    let stop = AtomicBool::new(false);
+    load_template(&lab, &spec.workload, 1, 1 << 30, &|_| {}, &stop).unwrap();
+    let outcome = run(&lab, &spec, &Arc::default(), &mut Listener::default());
+    let error = outcome.error.unwrap();
+    assert!(error.to_string().contains("23505"), "{error}");
+    assert!(error.hint().is_some());
+}

@@ -1,0 +1,60 @@
+//! `cargo xtask bench`: figures for docs/performance.md, each with the command that makes it.
+
+mod load;
+mod noise;
+mod start;
+mod trial;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::command;
+
+const NAMES: &str = "start, load, noise, trial";
+
+pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    command::cargo(&["build", "--release", "-p", "dbdyno"])?;
+    let names = if names.is_empty() {
+        &["start", "load", "noise", "trial"]
+    } else {
+        names
+    };
+    for name in names {
+        match *name {
+            "start" => start::run()?,
+            "load" => load::run()?,
+            "noise" => noise::run()?,
+            "trial" => trial::run()?,
+            other => return Err(format!("there is no benchmark {other:?}: {NAMES}")),
+        }
+    }
+    Ok(())
+}
+
+/// The release binary with a data directory of the benchmark's own; downloads stay cached.
+fn dbdyno(arguments: &[&str]) -> Command {
+    let mut command = Command::new(command::root().join("target/release/dbdyno"));
+    command
+        .args(arguments)
+        .env("DBDYNO_DATA_DIR", data_directory());
+    command
+}
+
+fn data_directory() -> PathBuf {
+    std::env::temp_dir().join("dbdyno-bench")
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Runs `tune --json` to its end and returns the document.
+fn tune(arguments: &[&str]) -> Result<dbdyno_model::Tune, String> {
+    let mut command = dbdyno(&["tune", "--json"]);
+    command
+        .args(arguments)
+        .stderr(std::process::Stdio::inherit());
+    let text = command::read(&mut command)?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
