@@ -26,7 +26,7 @@ const EDGES: [(&str, &[&str]); 9] = [
     ),
     (
         "xtask",
-        &["target", "bench", "rules", "report", "stats", "model"],
+        &["trial", "target", "bench", "rules", "report", "stats", "model"],
     ),
 ];
 
@@ -37,7 +37,13 @@ const PURE: [&str; 4] = [
     "dbdyno-rules",
     "dbdyno-report",
 ];
-const IMPURE: [&str; 4] = ["std::fs", "std::net", "std::process", "std::env"];
+const IMPURE: [&str; 5] = [
+    "std::fs",
+    "std::net::Tcp",
+    "std::net::Udp",
+    "std::process",
+    "std::env",
+];
 
 pub(crate) fn run() -> Result<(), String> {
     let root = command::root();
