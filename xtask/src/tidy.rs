@@ -26,7 +26,9 @@ const EDGES: [(&str, &[&str]); 9] = [
     ),
     (
         "xtask",
-        &["trial", "target", "bench", "rules", "report", "stats", "model"],
+        &[
+            "trial", "target", "bench", "rules", "report", "stats", "model",
+        ],
     ),
 ];
 

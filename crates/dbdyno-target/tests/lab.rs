@@ -1,5 +1,8 @@
 //! Lab servers on this machine: started, cloned, killed, swept, and refused with a reason.
 
+// What a test cannot set up fails it.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

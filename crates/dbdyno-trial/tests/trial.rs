@@ -1,5 +1,8 @@
 //! Small trials on real servers: whole, with a server that dies, and interrupted.
 
+// What a test cannot set up fails it.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

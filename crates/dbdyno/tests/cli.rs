@@ -1,5 +1,8 @@
 //! The command line as a user meets it: wrong input, a real server, an interrupt, a kill.
 
+// What a test cannot set up fails it.
+#![allow(clippy::unwrap_used)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
