@@ -12,5 +12,5 @@ UPDATE account SET balance = balance + 1 WHERE id = :to;
 \set id random_zipfian(1, 100000, 1.1)
 SELECT balance FROM account WHERE id = :id;
 
--- dbdyno: check money is kept
+-- dbdyno: check money-is-kept
 SELECT 1 FROM account HAVING sum(balance) <> 10000000;

@@ -136,11 +136,10 @@ fn word_of(interval: &Interval, delta: f64) -> Word {
     }
 }
 
-/// Whether to stop with [`Word::TooNoisy`]: as many pairs dropped as kept, and at least two.
+/// Whether to stop with [`Word::TooNoisy`]: as many pairs dropped as kept, and at least four.
 ///
-/// At least two, since a single drop before the first kept pair is bad luck rather than a bad
-/// machine. The rule is strict early on: where one pair in eight is disturbed, about 9 % of trials
-/// end here, nearly all before their third kept pair. It knows only counts, never results, so it cannot favour an arm.
+/// At least four, since a few drops before the first kept pairs are bad luck rather than a bad
+/// machine. It knows only counts, never results, so it cannot favour an arm.
 #[must_use]
 pub fn too_noisy(kept: usize, dropped: usize) -> bool {
     dropped >= MIN_DROPS_TO_GIVE_UP && dropped >= kept
@@ -195,9 +194,10 @@ mod tests {
             (0, 0, false),
             (0, 1, false),
             (1, 1, false),
-            (0, 2, true),
-            (2, 2, true),
-            (3, 2, false),
+            (0, 3, false),
+            (0, 4, true),
+            (4, 4, true),
+            (5, 4, false),
             (9, 9, true),
         ] {
             assert_eq!(

@@ -103,9 +103,9 @@ pub fn usage(root: u32) -> Option<Usage> {
 
 /// Children and theirs, from the kernel's own lists; falls back to a scan where it keeps none.
 fn descendants(root: u32) -> Vec<u32> {
-    let path = format!("/proc/{root}/task/{root}/children");
-    let Ok(text) = fs::read_to_string(path) else {
-        return tree(root).into_iter().filter(|pid| *pid != root).collect();
+    let Some(text) = children(root) else {
+        let tree = tree(root).into_iter();
+        return tree.filter(|pid| *pid != root).collect();
     };
     let mut found = Vec::new();
     for child in text
@@ -116,6 +116,15 @@ fn descendants(root: u32) -> Vec<u32> {
         found.extend(descendants(child));
     }
     found
+}
+
+/// Each thread has a list of those that it started.
+fn children(pid: u32) -> Option<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    threads
+        .flatten()
+        .map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .collect()
 }
 
 fn io(pid: u32) -> Option<(u64, u64)> {
@@ -196,7 +205,7 @@ mod tests {
             .unwrap();
         let me = std::process::id();
         assert!(tree(me).contains(&child.id()));
-        assert!(descendants(me).contains(&child.id()) || stat(me).is_none());
+        assert!(descendants(me).contains(&child.id()));
         assert!(is_alive(child.id()));
         assert!(signal(child.id(), Signal::KILL));
         child.wait().unwrap();

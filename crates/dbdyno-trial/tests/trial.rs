@@ -29,7 +29,7 @@ INSERT INTO account SELECT i, 100 FROM generate_series(1, 1000) i;
 \\set to random(501, 1000)
 UPDATE account SET balance = balance - 1 WHERE id = :from;
 UPDATE account SET balance = balance + 1 WHERE id = :to;
--- dbdyno: check nothing is lost
+-- dbdyno: check nothing-is-lost
 SELECT 1 FROM account HAVING sum(balance) <> 100000;
 ";
 
@@ -111,7 +111,8 @@ struct Listener {
     notes: Vec<String>,
     /// Stops the server at that second, once.
     kill_at: Option<(u32, Abort)>,
-    interrupt_at: Option<(u32, Arc<AtomicBool>)>,
+    /// Set once the first run is saved, in the middle of the second.
+    interrupt: Option<Arc<AtomicBool>>,
 }
 
 impl Events for Listener {
@@ -128,8 +129,8 @@ impl Events for Listener {
         {
             abort.abort();
         }
-        if let Some((at, flag)) = &self.interrupt_at
-            && self.seconds >= *at
+        if let Some(flag) = &self.interrupt
+            && !self.saved.is_empty()
         {
             flag.store(true, Ordering::SeqCst);
         }
@@ -160,7 +161,7 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
     let place = Place::new("trial");
     let lab = place.lab();
     let mut arms = vec![base(), other()];
-    arms.extend(unsafe_arms(&base()));
+    arms.extend(unsafe_arms(&base()).into_iter().skip(1));
     let mut spec = spec(arms, SCRIPT);
     // Pairs that others on the machine disturb are repeated, however often: this is about phases.
     spec.budget.design.max_drops = usize::MAX;
@@ -176,7 +177,7 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
         .collect();
     assert!(kept.iter().all(|run| run.consistency.len() == 1));
     let recoveries: Vec<&&Run> = kept.iter().filter(|run| run.pair.is_none()).collect();
-    assert_eq!(recoveries.len(), 4);
+    assert_eq!(recoveries.len(), 3);
     assert!(
         recoveries
             .iter()
@@ -205,18 +206,13 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
         let runs = kept.iter().filter(move |run| run.pair == Some(pair));
         runs.map(|run| run.arm.as_str()).collect::<Vec<_>>()
     };
-    let forwards = [
-        "shipped",
-        "recommended",
-        "may-lose-last-commits",
-        "may-corrupt",
-    ];
+    let forwards = ["shipped", "recommended", "may-corrupt"];
     assert_eq!(order(1), forwards);
     if outcome.verdict.pairs == 2 {
         assert!(order(2).iter().eq(forwards.iter().rev()));
         let [low, high] = outcome.verdict.interval.unwrap();
         assert!(low < outcome.verdict.ratio.unwrap() && outcome.verdict.ratio.unwrap() < high);
-        assert_eq!(outcome.prices.len(), 2);
+        assert_eq!(outcome.prices.len(), 1);
         assert!(outcome.prices.iter().all(|price| price.interval.is_some()));
         assert!(
             outcome.arms[0]
@@ -261,9 +257,9 @@ fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
     spec.budget.open_loop = None;
     template(&lab, &spec);
     let stop = Arc::new(AtomicBool::new(false));
-    // In the second run: the first is already saved.
+    let interrupt = Some(Arc::clone(&stop));
     let mut listener = Listener {
-        interrupt_at: Some((15, Arc::clone(&stop))),
+        interrupt,
         ..Listener::default()
     };
     let outcome = run(&lab, &spec, &stop, &mut listener);
@@ -291,7 +287,7 @@ fn data_that_fails_its_check_ends_the_trial() {
     let TrialError::Inconsistent { check, run: 1, .. } = &error else {
         panic!("{error}")
     };
-    assert_eq!(check, "nothing is lost");
+    assert_eq!(check, "nothing-is-lost");
 }
 
 #[test]

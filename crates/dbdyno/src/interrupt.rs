@@ -3,13 +3,15 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dbdyno_target::lab::Abort;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 const WATCH: Duration = Duration::from_millis(20);
+/// How long a command without a server may take to notice by itself.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
@@ -42,41 +44,25 @@ impl Interrupt {
         self.flag.load(Ordering::SeqCst)
     }
 
-    /// From now on an interrupt stops this lab's server; until the guard is dropped.
-    pub(crate) fn guard(&self, abort: Abort) -> Guard<'_> {
+    /// From now on an interrupt stops this lab's server, and the ordinary way out cleans up.
+    pub(crate) fn watch_over(&self, abort: Abort) {
         *self.lab.lock().unwrap_or_else(PoisonError::into_inner) = Some(abort);
-        Guard(self)
     }
 
     fn watch(&self) {
         while !self.is_set() {
             std::thread::sleep(WATCH);
         }
+        let begun = Instant::now();
         // A server may be started after the first look: keep at it until the process ends.
-        let mut unguarded = 0;
         loop {
             match &*self.lab.lock().unwrap_or_else(PoisonError::into_inner) {
-                Some(abort) => {
-                    abort.abort();
-                    unguarded = 0;
-                }
-                None => unguarded += 1,
-            }
-            // Nothing of ours is running: a download or a slow connection need not be waited for.
-            if unguarded > 25 {
-                std::process::exit(130);
+                Some(abort) => abort.abort(),
+                // Nothing of ours runs: a download or a slow connection need not be waited for.
+                None if begun.elapsed() > PATIENCE => std::process::exit(130),
+                None => {}
             }
             std::thread::sleep(WATCH);
         }
-    }
-}
-
-/// Ends the watch over a lab.
-#[derive(Debug)]
-pub(crate) struct Guard<'a>(&'a Interrupt);
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        *self.0.lab.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -43,18 +43,18 @@ pub(super) struct Shared {
     pub(super) cap: Option<Cap>,
     keep: bool,
     /// Process id of the running postmaster, 0 for none.
-    pub(super) running: AtomicU32,
+    pub(super) running: Arc<AtomicU32>,
     /// Held as long as the lab lives: a lab whose lock is free was left behind.
     _lock: File,
 }
 
 /// Stops the lab's server from another thread, whatever its owner is waiting for.
 #[derive(Debug, Clone)]
-pub struct Abort(Arc<Shared>);
+pub struct Abort(Arc<AtomicU32>);
 
 impl Abort {
     pub fn abort(&self) {
-        let pid = self.0.running.load(Ordering::SeqCst);
+        let pid = self.0.load(Ordering::SeqCst);
         if pid != 0 {
             process::signal(pid, Signal::QUIT);
         }
@@ -91,7 +91,7 @@ impl Lab {
             binaries,
             cap,
             keep: options.keep,
-            running: AtomicU32::new(0),
+            running: Arc::default(),
             _lock: file,
         };
         shared.note_leftovers()?;
@@ -115,7 +115,7 @@ impl Lab {
     }
 
     pub fn abort_handle(&self) -> Abort {
-        Abort(Arc::clone(&self.shared))
+        Abort(Arc::clone(&self.shared.running))
     }
 
     pub fn template(&self) -> PathBuf {

@@ -124,5 +124,32 @@ pub(super) fn findings_and_plan(tune: &dbdyno_model::Tune, printer: &Printer) ->
         text.push('\n');
     }
     text.push_str(&plan_page(&tune.plan, width, style));
+    text.push_str(&privileges(tune));
     text
+}
+
+/// What the role may not read, and the grant that opens it.
+fn privileges(tune: &dbdyno_model::Tune) -> String {
+    let server = tune.facts.postgres.as_ref();
+    let missing = server
+        .map(|server| server.missing_privileges.as_slice())
+        .unwrap_or_default();
+    let mut grants: Vec<&str> = missing
+        .iter()
+        .map(|missing| missing.grant.as_str())
+        .collect();
+    grants.sort_unstable();
+    grants.dedup();
+    if grants.is_empty() {
+        return String::new();
+    }
+    let objects: Vec<&str> = missing
+        .iter()
+        .map(|missing| missing.object.as_str())
+        .collect();
+    format!(
+        "\nNot read for want of privileges: {}\nTo open it:\n  {}\n",
+        objects.join(", "),
+        grants.join("\n  ")
+    )
 }

@@ -44,7 +44,7 @@ pub(super) fn embedded(
     let directory = document::directory(options, &home)?;
     let memory_bytes = facts::memory_here(&facts::of_host(), options.memory_bytes)?;
     let lab = lab::create(options, &options.wanted, &home, memory_bytes, printer)?;
-    let _guard = interrupt.guard(lab.abort_handle());
+    interrupt.watch_over(lab.abort_handle());
     printer.step(&format!(
         "starting a private PostgreSQL {}",
         lab.binaries().version.text
@@ -99,7 +99,7 @@ pub(super) fn twin(
         ),
     };
     let lab = lab::create(options, &wanted, &home, memory_bytes, printer)?;
-    let _guard = interrupt.guard(lab.abort_handle());
+    interrupt.watch_over(lab.abort_handle());
     printer.step(&format!(
         "starting a private twin, PostgreSQL {}",
         lab.binaries().version.text
