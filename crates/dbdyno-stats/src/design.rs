@@ -48,7 +48,7 @@ pub struct Design {
     pub nominal_p: f64,
     /// The smallest relative difference that matters (0.05 is 5 %).
     pub delta: f64,
-    /// Drops after which the trial ends whatever else; see also [`too_noisy`](crate::too_noisy).
+    /// Drops after which the machine is [too noisy](crate::too_noisy).
     pub max_drops: usize,
 }
 

@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::design::Design;
 use crate::paired::{Interval, interval_of_log_ratios, s_d, smallest_detectable_effect};
 
-/// Fewer drops than this say nothing about a machine, whatever the share.
-const MIN_DROPS_TO_GIVE_UP: usize = 4;
-
 /// The verdict on a comparison of B with A, where higher is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -136,13 +133,12 @@ fn word_of(interval: &Interval, delta: f64) -> Word {
     }
 }
 
-/// Whether to stop with [`Word::TooNoisy`]: as many pairs dropped as kept, and at least four.
+/// Whether to stop with [`Word::TooNoisy`]: as many pairs dropped as the budget has pairs.
 ///
-/// At least four, since a few drops before the first kept pairs are bad luck rather than a bad
-/// machine. It knows only counts, never results, so it cannot favour an arm.
+/// It knows only a count, never results, so it cannot favour an arm.
 #[must_use]
-pub fn too_noisy(kept: usize, dropped: usize) -> bool {
-    dropped >= MIN_DROPS_TO_GIVE_UP && dropped >= kept
+pub fn too_noisy(design: &Design, dropped: usize) -> bool {
+    dropped >= design.max_drops
 }
 
 #[cfg(test)]
@@ -190,22 +186,10 @@ mod tests {
 
     #[test]
     fn drops_as_many_as_pairs_are_too_noisy() {
-        for (kept, dropped, expected) in [
-            (0, 0, false),
-            (0, 1, false),
-            (1, 1, false),
-            (0, 3, false),
-            (0, 4, true),
-            (4, 4, true),
-            (5, 4, false),
-            (9, 9, true),
-        ] {
-            assert_eq!(
-                too_noisy(kept, dropped),
-                expected,
-                "{kept} kept, {dropped} dropped"
-            );
-        }
+        assert!(!too_noisy(&Design::quick(), 3));
+        assert!(too_noisy(&Design::quick(), 4));
+        assert!(!too_noisy(&Design::normal(), 9));
+        assert!(too_noisy(&Design::normal(), 10));
     }
 
     #[test]

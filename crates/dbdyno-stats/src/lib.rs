@@ -20,4 +20,4 @@ pub use noise::{
 };
 pub use paired::{Interval, interval_of_log_ratios, pairs_needed, s_d, smallest_detectable_effect};
 pub use student::{normal_quantile, t_quantile, t_two_sided_p};
-pub use warmup::{BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, mser5, slope_per_window};
+pub use warmup::{BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, drifts, mser5, slope_per_window};

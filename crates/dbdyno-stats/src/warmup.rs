@@ -67,6 +67,18 @@ pub fn mser5(counts_200ms: &[u64]) -> Option<Warmup> {
 /// not positive, or a value that is not finite. Source: ordinary least squares; slope·n/mean.
 #[must_use]
 pub fn slope_per_window(counts_per_s: &[f64]) -> Option<f64> {
+    trend(counts_per_s).map(|(slope, _)| slope)
+}
+
+/// Whether the trend is over `limit`, in either direction, by more than chance makes of the
+/// scatter: its distance from the limit exceeds two standard errors of the slope.
+#[must_use]
+pub fn drifts(counts_per_s: &[f64], limit: f64) -> bool {
+    trend(counts_per_s).is_some_and(|(slope, error)| slope.abs() - 2.0 * error > limit)
+}
+
+/// Slope over the window and its standard error, both relative to the mean.
+fn trend(counts_per_s: &[f64]) -> Option<(f64, f64)> {
     let n = counts_per_s.len();
     let centre = mean(counts_per_s);
     if n < 3 || !centre.is_finite() || centre <= 0.0 {
@@ -79,7 +91,14 @@ pub fn slope_per_window(counts_per_s: &[f64]) -> Option<f64> {
         covariance += offset * (count - centre);
         variance += offset * offset;
     }
-    Some(covariance / variance * n as f64 / centre)
+    let slope = covariance / variance;
+    let residual = |(second, count): (usize, &f64)| {
+        (count - centre - slope * (second as f64 - middle)).powi(2)
+    };
+    let squares: f64 = counts_per_s.iter().enumerate().map(residual).sum();
+    let error = (squares / (n - 2) as f64 / variance).sqrt();
+    let scale = n as f64 / centre;
+    Some((slope * scale, error * scale))
 }
 
 #[cfg(test)]
@@ -90,6 +109,22 @@ mod tests {
 
     fn noisy(level: f64, spread: f64, rng: &mut SplitMix64) -> u64 {
         (level * (1.0 + spread * (2.0 * rng.unit() - 1.0))).round() as u64
+    }
+
+    #[test]
+    fn a_drift_is_told_from_scatter() {
+        let mut rng = SplitMix64::new(11);
+        let flat: Vec<f64> = (0..25)
+            .map(|_| noisy(1000.0, 0.1, &mut rng) as f64)
+            .collect();
+        assert!(!drifts(&flat, 0.02));
+        let rising: Vec<f64> = flat
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x * (1.0 + i as f64 / 50.0))
+            .collect();
+        assert!(drifts(&rising, 0.02));
+        assert!(!drifts(&[1.0, 2.0], 0.02));
     }
 
     /// The definition, written out: the one-pass search must find the same.

@@ -142,7 +142,7 @@ impl Lab {
             };
             if disturbance(&a.1).or(disturbance(&b.1)).is_some() {
                 dropped += 1;
-                if too_noisy(kept.len(), dropped) || dropped >= design.max_drops {
+                if too_noisy(design, dropped) {
                     return (Word::TooNoisy, kept.len());
                 }
                 continue;

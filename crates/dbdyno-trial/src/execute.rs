@@ -8,7 +8,7 @@ use dbdyno_bench::driver::{Driver, DriverError, Observed, Options, Sampler, Unti
 use dbdyno_bench::workload::When;
 use dbdyno_model::Connection;
 use dbdyno_model::run::{OpenLoop, Run, Second, Segment};
-use dbdyno_stats::{mser5, slope_per_window};
+use dbdyno_stats::{drifts, mser5, slope_per_window};
 use dbdyno_target::connection;
 use dbdyno_target::lab::{Lab, LabError, Server, Stop};
 use dbdyno_target::postgres::CounterReader;
@@ -86,6 +86,7 @@ pub(crate) fn begin(
         .map_err(|error| interrupted(stop, error))?;
     let to = server.connection();
     let version = lab.binaries().version.major * 10_000;
+    prewarm(&to).map_err(|error| interrupted(stop, error))?;
     let reader = counter_reader(&to, version).map_err(|error| interrupted(stop, error))?;
     let sampler = LabSampler::new(reader, server.pid());
     let options = Options {
@@ -241,7 +242,7 @@ fn measure(
         .collect();
     let slope = slope_per_window(&window);
     let ended = warm_up.is_some_and(|warm_up| warm_up.steady);
-    let steady = ended && slope.is_none_or(|slope| slope.abs() < STEADY_SLOPE);
+    let steady = ended && !drifts(&window, STEADY_SLOPE);
     Ok(Closed {
         observed,
         warm_up_s,
@@ -367,6 +368,24 @@ fn counter_reader(to: &Connection, version_num: u32) -> Result<CounterReader, Tr
         .map_err(|error| server_error("set a statement timeout", &error))?;
     CounterReader::new(client, version_num)
         .map_err(|error| server_error("read the server's counters", &error))
+}
+
+/// Reads the data into the server's cache where it fits, as a server that has run for a day has
+/// it; otherwise an arm with a large cache would spend its window filling it.
+fn prewarm(to: &Connection) -> Result<(), TrialError> {
+    const FITS: &str = "SELECT pg_database_size(current_database()) \
+        < (SELECT setting::bigint * 8192 FROM pg_settings WHERE name = 'shared_buffers') \
+        AND EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'pg_prewarm')";
+    const PREWARM: &str = "SELECT count(pg_prewarm(c.oid)) FROM pg_class c \
+        WHERE c.relkind IN ('r', 'i', 'm', 't') AND c.relnamespace \
+        NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)";
+    let failed = |error: postgres::Error| server_error("warm the cache", &error);
+    let mut client = connection::connect(to)
+        .map_err(|error| server_error("connect to the lab server", &error))?;
+    if client.query_one(FITS, &[]).map_err(failed)?.get(0) {
+        client.query_one(PREWARM, &[]).map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn server_error(operation: &'static str, error: &dyn std::error::Error) -> TrialError {

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use dbdyno_bench::workload::{Progress, When, Workload};
+use dbdyno_model::Connection;
 use dbdyno_model::run::Check;
 use dbdyno_model::tune::Load;
+use dbdyno_target::connection;
 use dbdyno_target::lab::{Lab, Stop};
 
 use crate::error::TrialError;
@@ -93,6 +95,7 @@ pub fn load_template(
             detail: broken.detail.clone().unwrap_or_default(),
         });
     }
+    make_prewarm(&connection)?;
     server.stop(Stop::Fast);
     let load = Load {
         seconds: loaded.seconds,
@@ -106,6 +109,27 @@ pub fn load_template(
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
     };
     Ok(Template { load, checks })
+}
+
+/// The extension that reads data into the cache belongs to the server's contrib programs, which
+/// some builds lack; runs then start with a cold cache.
+fn make_prewarm(to: &Connection) -> Result<(), TrialError> {
+    let failed = |error: &dyn std::error::Error| TrialError::Server {
+        operation: "prepare the template",
+        message: with_causes(error),
+    };
+    let mut client = connection::connect(to).map_err(|error| failed(&error))?;
+    let known = "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_prewarm'";
+    if client
+        .query_one(known, &[])
+        .map_err(|error| failed(&error))?
+        .get::<_, i64>(0)
+        > 0
+    {
+        let create = client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm");
+        create.map_err(|error| failed(&error))?;
+    }
+    Ok(())
 }
 
 /// An error with what caused it, on one line.

@@ -125,7 +125,7 @@ impl Trial<'_> {
                         run.discarded.get_or_insert_with(|| why.clone());
                     }
                     events.note(&format!("pair {pair} is discarded and repeated: {why}"));
-                    if too_noisy(kept, self.dropped as usize) {
+                    if too_noisy(&design, self.dropped as usize) {
                         return Ok(true);
                     }
                 }
