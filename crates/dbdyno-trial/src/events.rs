@@ -39,7 +39,8 @@ pub struct Progress {
     pub elapsed_s: f64,
     /// If it needs every pair that its budget has; fewer when it can decide early.
     pub remaining_s: f64,
-    pub pair: u32,
+    /// None outside of pairs, when recovery is timed.
+    pub pair: Option<u32>,
     pub max_pairs: u32,
 }
 

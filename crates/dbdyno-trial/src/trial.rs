@@ -147,7 +147,7 @@ impl Trial<'_> {
             log_ratios: &log_ratios,
             next_look,
         };
-        events.pair_ended(&estimate, &self.progress(pair));
+        events.pair_ended(&estimate, &self.progress(Some(pair)));
         decided
     }
 
@@ -166,7 +166,7 @@ impl Trial<'_> {
         for arm in arms {
             self.number += 1;
             let begun = Instant::now();
-            let progress = || self.progress(pair);
+            let progress = || self.progress(Some(pair));
             let order = Order {
                 arm,
                 number: self.number,
@@ -226,8 +226,7 @@ impl Trial<'_> {
     fn recoveries(&mut self, events: &mut dyn Events) -> Result<(), TrialError> {
         for arm in &self.spec.arms {
             self.number += 1;
-            let last = self.spec.budget.design.max_pairs() as u32;
-            let progress = || self.progress(last);
+            let progress = || self.progress(None);
             let order = Order {
                 arm,
                 number: self.number,
@@ -249,7 +248,7 @@ impl Trial<'_> {
             .set(Some((before * runs + seconds) / (runs + 1.0)));
     }
 
-    fn progress(&self, pair: u32) -> Progress {
+    fn progress(&self, pair: Option<u32>) -> Progress {
         let arms = self.spec.arms.len();
         let max_pairs = self.spec.budget.design.max_pairs();
         let runs = (max_pairs * arms) as f64;

@@ -82,7 +82,7 @@ impl Events for Screen<'_> {
         self.errors += second.errors;
         let live = live_line(&Live {
             arm,
-            pair: Some(progress.pair),
+            pair: progress.pair,
             max_pairs: Some(progress.max_pairs),
             tps: second.transactions as f64,
             p95_ms: second.p95_ms,
