@@ -1,6 +1,6 @@
 //! One pair second by second: both arms on the same scales, checkpoints beneath.
 
-use dbdyno_model::run::Phase;
+use dbdyno_model::run::{Phase, Second};
 use dbdyno_model::{Run, Verdict};
 
 use super::scale::{Scale, ticks};
@@ -56,14 +56,23 @@ pub(super) fn polyline(class: &str, points: &[[f64; 2]]) -> Element {
         .with("points", points.join(" "))
 }
 
-/// End of each second, its transactions and phase; without the open-loop step, whose rate is
-/// given and shows nothing of the arm.
+/// End of each second, its rate and phase; without the open-loop step, whose rate is given and
+/// shows nothing of the arm. The last second of a phase is seldom whole.
 fn closed(run: &Run) -> Vec<(f64, f64, Phase)> {
-    run.series
+    let mut begin_s = 0.0;
+    let seconds = run
+        .series
         .iter()
-        .filter(|second| second.phase != Phase::OpenLoop && second.at_s.is_finite())
-        .map(|second| (second.at_s, second.transactions as f64, second.phase))
-        .collect()
+        .filter(|second| second.phase != Phase::OpenLoop && second.at_s.is_finite());
+    let rate = |second: &Second| {
+        let length_s = second.at_s - std::mem::replace(&mut begin_s, second.at_s);
+        // What is too short to have a rate would draw a spike.
+        (length_s > 0.1).then(|| {
+            let rate = second.transactions as f64 / length_s;
+            (second.at_s, rate, second.phase)
+        })
+    };
+    seconds.filter_map(rate).collect()
 }
 
 fn heading(arm: &str, pair: u32) -> String {
