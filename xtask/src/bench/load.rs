@@ -67,7 +67,7 @@ pub(super) fn run() -> Result<(), String> {
     };
     // The server writes the files, and so has to own their directory.
     let sql = format!(
-        "COPY (SELECT 1) TO PROGRAM 'mkdir {}'",
+        "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; mkdir {}'",
         floor.files.display()
     );
     floor.sql("postgres", &sql)?;
