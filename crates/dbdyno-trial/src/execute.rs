@@ -157,7 +157,7 @@ pub(crate) fn execute(
     driver.stop().map_err(|error| gone(error, &server, stop))?;
     drop(sampler);
 
-    let mut run = summary::of(&closed, &checkpoint.observed);
+    let mut run = summary::of(&closed, &checkpoint);
     run.number = number;
     run.arm.clone_from(&arm);
     run.pair = order.pair;
@@ -170,7 +170,7 @@ pub(crate) fn execute(
         &steal_before,
         &after,
         strangers,
-        closed.seconds() + checkpoint.observed.seconds(),
+        closed.seconds() + checkpoint.seconds(),
     );
     run.open_loop = open_loop;
     sound(&run, &closed)?;
@@ -266,10 +266,6 @@ pub(crate) fn observe(
         .map_err(|error| gone(error, &loaded.server, stop))
 }
 
-struct Checkpointed {
-    observed: Observed,
-}
-
 /// Ends the window with a checkpoint while the load goes on, so that an arm which put its
 /// writes off pays for them.
 fn checkpoint_under_load(
@@ -277,7 +273,7 @@ fn checkpoint_under_load(
     order: &Order<'_>,
     stop: &Arc<AtomicBool>,
     events: &mut dyn Events,
-) -> Result<Checkpointed, Failure> {
+) -> Result<Observed, Failure> {
     let to = loaded.server.connection();
     let mut client = connection::connect(&to)
         .map_err(|error| interrupted(stop, server_error("connect for the checkpoint", &error)))?;
@@ -297,7 +293,7 @@ fn checkpoint_under_load(
     });
     let observed = observed?;
     match checkpoint {
-        Ok(Ok(())) => Ok(Checkpointed { observed }),
+        Ok(Ok(())) => Ok(observed),
         Ok(Err(error)) => Err(interrupted(
             stop,
             server_error("write the closing checkpoint", &error),
