@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A run with more CPU time stolen by the hypervisor than this fraction is disturbed.
-pub const MAX_STEAL_FRACTION: f64 = 0.01;
+/// A run that lost more CPU time to the hypervisor than this fraction ran on another machine.
+pub const MAX_STEAL_FRACTION: f64 = 0.25;
 
 /// A run beside which other processes took more than this fraction of the CPU is disturbed.
 pub const MAX_STRANGERS_CPU_FRACTION: f64 = 0.05;
@@ -23,10 +23,17 @@ pub struct RunConditions {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Disturbance {
-    /// The hypervisor gave the CPU to somebody else.
+    /// The hypervisor gave so much of the CPU to somebody else that little was left to measure.
     Steal {
         /// Fraction of CPU time, over [`MAX_STEAL_FRACTION`].
         fraction: f64,
+    },
+    /// The hypervisor took more from one run than from another.
+    UnevenSteal {
+        /// Fraction of CPU time taken from the run that lost least.
+        least: f64,
+        /// Fraction of CPU time taken from the run that lost most.
+        most: f64,
     },
     /// Other processes on the machine were busy.
     Strangers {
@@ -35,19 +42,34 @@ pub enum Disturbance {
     },
 }
 
-/// Whether a run was disturbed; if either run of a pair is, the whole pair is dropped.
+/// Whether the runs of a pair were disturbed, so that the whole pair is dropped.
 ///
-/// It sees no result, and must not: a rule that knows who is winning is not a fair one. Steal is
-/// named first when both apply, since the user cannot stop it by closing a program.
+/// It sees no result, and must not: a rule that knows who is winning is not a fair one. Steal that
+/// takes the same from both runs slows both and leaves their ratio alone; what moves ln(B / A) of
+/// a load bound by the CPU is its difference, by about that much. It may therefore be up to half
+/// of `delta`, the smallest difference that matters. Steal is named before strangers, since the
+/// user cannot stop it by closing a program.
 #[must_use]
-pub fn disturbance(run: &RunConditions) -> Option<Disturbance> {
-    if run.steal_fraction > MAX_STEAL_FRACTION {
+pub fn disturbance(runs: &[RunConditions], delta: f64) -> Option<Disturbance> {
+    let most = |of: fn(&RunConditions) -> f64| runs.iter().map(of).fold(f64::NAN, f64::max);
+    let most_steal = most(|run| run.steal_fraction);
+    let least_steal = runs
+        .iter()
+        .map(|run| run.steal_fraction)
+        .fold(f64::NAN, f64::min);
+    let strangers = most(|run| run.strangers_cpu_fraction);
+    if most_steal > MAX_STEAL_FRACTION {
         Some(Disturbance::Steal {
-            fraction: run.steal_fraction,
+            fraction: most_steal,
         })
-    } else if run.strangers_cpu_fraction > MAX_STRANGERS_CPU_FRACTION {
+    } else if most_steal - least_steal > delta / 2.0 {
+        Some(Disturbance::UnevenSteal {
+            least: least_steal,
+            most: most_steal,
+        })
+    } else if strangers > MAX_STRANGERS_CPU_FRACTION {
         Some(Disturbance::Strangers {
-            fraction: run.strangers_cpu_fraction,
+            fraction: strangers,
         })
     } else {
         None
@@ -58,40 +80,66 @@ pub fn disturbance(run: &RunConditions) -> Option<Disturbance> {
 mod tests {
     use super::*;
 
-    fn seen(steal_fraction: f64, strangers_cpu_fraction: f64) -> Option<Disturbance> {
-        disturbance(&RunConditions {
-            steal_fraction,
-            strangers_cpu_fraction,
-        })
+    fn seen(runs: &[(f64, f64)]) -> Option<Disturbance> {
+        let runs: Vec<RunConditions> = runs
+            .iter()
+            .map(|(steal_fraction, strangers_cpu_fraction)| RunConditions {
+                steal_fraction: *steal_fraction,
+                strangers_cpu_fraction: *strangers_cpu_fraction,
+            })
+            .collect();
+        disturbance(&runs, 0.05)
     }
 
     #[test]
     fn limits_are_inclusive() {
-        assert_eq!(seen(0.0, 0.0), None);
-        assert_eq!(seen(0.01, 0.05), None);
+        assert_eq!(seen(&[(0.0, 0.0), (0.0, 0.05)]), None);
         assert_eq!(
-            seen(0.011, 0.0),
-            Some(Disturbance::Steal { fraction: 0.011 })
-        );
-        assert_eq!(
-            seen(0.0, 0.051),
+            seen(&[(0.0, 0.0), (0.0, 0.051)]),
             Some(Disturbance::Strangers { fraction: 0.051 })
         );
-        assert_eq!(seen(0.02, 0.2), Some(Disturbance::Steal { fraction: 0.02 }));
+        assert_eq!(seen(&[(0.25, 0.0), (0.25, 0.0)]), None);
+        assert_eq!(
+            seen(&[(0.25, 0.2), (0.26, 0.2)]),
+            Some(Disturbance::Steal { fraction: 0.26 })
+        );
+    }
+
+    #[test]
+    fn even_steal_leaves_the_ratio_alone_and_uneven_does_not() {
+        assert_eq!(seen(&[(0.08, 0.0), (0.1, 0.0)]), None);
+        assert_eq!(
+            seen(&[(0.04, 0.0), (0.01, 0.2), (0.02, 0.0)]),
+            Some(Disturbance::UnevenSteal {
+                least: 0.01,
+                most: 0.04
+            })
+        );
+    }
+
+    #[test]
+    fn a_smaller_difference_that_matters_asks_for_evener_steal() {
+        let runs = [0.01, 0.03].map(|steal_fraction| RunConditions {
+            steal_fraction,
+            strangers_cpu_fraction: 0.0,
+        });
+        assert_eq!(disturbance(&runs, 0.05), None);
+        assert!(disturbance(&runs, 0.03).is_some());
     }
 
     #[test]
     fn unread_is_not_disturbed() {
-        assert_eq!(seen(f64::NAN, f64::NAN), None);
+        assert_eq!(seen(&[]), None);
+        assert_eq!(seen(&[(f64::NAN, f64::NAN), (f64::NAN, f64::NAN)]), None);
         assert_eq!(
-            seen(f64::NAN, 0.06),
+            seen(&[(f64::NAN, 0.06), (0.0, 0.0)]),
             Some(Disturbance::Strangers { fraction: 0.06 })
         );
     }
 
     #[test]
     fn the_cause_is_named_in_json() {
-        let text = serde_json::to_string(&seen(0.02, 0.0)).unwrap();
-        assert_eq!(text, r#"{"cause":"steal","fraction":0.02}"#);
+        let text = serde_json::to_string(&seen(&[(0.0, 0.06)])).unwrap();
+        assert_eq!(text, r#"{"cause":"strangers","fraction":0.06}"#);
     }
 }

@@ -109,9 +109,9 @@ impl Lab {
         if self.rng.unit() < m.outliers {
             log_speed += 0.75_f64.ln();
         }
-        // Some steal stays under the limit: then the run is slow and yet kept.
+        // Some steal stays within the limit: then the run is slow and yet kept.
         let steal_fraction = if self.rng.unit() < m.disturbed {
-            0.03 * self.rng.unit()
+            0.08 * self.rng.unit()
         } else {
             0.0
         };
@@ -140,7 +140,7 @@ impl Lab {
                     (self.run(0.0), b)
                 }
             };
-            if disturbance(&a.1).or(disturbance(&b.1)).is_some() {
+            if disturbance(&[a.1, b.1], design.delta).is_some() {
                 dropped += 1;
                 if too_noisy(design, dropped) {
                     return (Word::TooNoisy, kept.len());

@@ -162,7 +162,7 @@ impl Trial<'_> {
         if order_of_pair(pair as usize - 1) == PairOrder::Ba {
             arms.reverse();
         }
-        let mut disturbed = None;
+        let first = self.runs.len();
         for arm in arms {
             self.number += 1;
             let begun = Instant::now();
@@ -182,11 +182,13 @@ impl Trial<'_> {
                 Err(Failure::Fatal(error)) => return Err(error),
             };
             self.learn(begun.elapsed().as_secs_f64());
-            disturbed = disturbed.or_else(|| why_disturbed(&run));
             events.run_ended(&run).map_err(TrialError::Sink)?;
             self.runs.push(run);
         }
-        Ok(disturbed)
+        Ok(why_disturbed(
+            &self.runs[first..],
+            self.spec.budget.design.delta,
+        ))
     }
 
     fn died(&mut self, arm: &ArmSpec, reason: String, log: String) -> Result<String, TrialError> {
@@ -269,21 +271,27 @@ impl Trial<'_> {
 }
 
 /// Decided blind to the result: only what others did on the machine counts.
-fn why_disturbed(run: &Run) -> Option<String> {
-    let conditions = RunConditions {
-        steal_fraction: run.conditions.steal.unwrap_or(f64::NAN),
-        strangers_cpu_fraction: run.conditions.strangers_cpu.unwrap_or(f64::NAN),
-    };
-    disturbance(&conditions).map(|disturbance| match disturbance {
+fn why_disturbed(round: &[Run], delta: f64) -> Option<String> {
+    let conditions: Vec<RunConditions> = round
+        .iter()
+        .map(|run| RunConditions {
+            steal_fraction: run.conditions.steal.unwrap_or(f64::NAN),
+            strangers_cpu_fraction: run.conditions.strangers_cpu.unwrap_or(f64::NAN),
+        })
+        .collect();
+    disturbance(&conditions, delta).map(|disturbance| match disturbance {
         Disturbance::Steal { fraction } => format!(
-            "the hypervisor took {:.1} % of the CPU time of run {}",
-            100.0 * fraction,
-            run.number
+            "the hypervisor took {:.1} % of the CPU time of a run",
+            100.0 * fraction
+        ),
+        Disturbance::UnevenSteal { least, most } => format!(
+            "the hypervisor took {:.1} % of the CPU time of one run and {:.1} % of another",
+            100.0 * least,
+            100.0 * most
         ),
         Disturbance::Strangers { fraction } => format!(
-            "other processes took {:.1} % of the CPU time of run {}",
-            100.0 * fraction,
-            run.number
+            "other processes took {:.1} % of the CPU time of a run",
+            100.0 * fraction
         ),
     })
 }

