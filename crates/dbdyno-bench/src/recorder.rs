@@ -4,6 +4,7 @@ mod compact;
 
 use std::time::{Duration, Instant};
 
+use dbdyno_stats::new_histogram;
 use hdrhistogram::Histogram;
 
 pub(crate) use compact::Compact;
@@ -11,11 +12,6 @@ pub(crate) use compact::Compact;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const SLOTS: usize = 5;
 const SLOT_NANOS: u128 = 200_000_000;
-
-/// A histogram of nanoseconds with 3 significant digits that grows to what it sees.
-pub(crate) fn histogram<C: hdrhistogram::Counter>() -> Histogram<C> {
-    Histogram::new(3).expect("3 digits are within 0..=5")
-}
 
 /// How one transaction came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +65,7 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn new(kinds: usize, end: Instant) -> Self {
         let kind = Kind {
-            latency: histogram(),
+            latency: new_histogram(),
             ended: 0,
             retries: 0,
         };

@@ -71,11 +71,16 @@ pub struct Latency {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct TransactionStats {
     pub name: String,
     pub count: u64,
     pub retries: u64,
     pub latency_ms: Option<Latency>,
+    /// Every latency in nanoseconds: an HdrHistogram of 3 digits, V2 with DEFLATE, in base64.
+    /// Percentiles of several runs come from their merged histograms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
 }
 
 /// What the server used over window and checkpoint.
@@ -165,6 +170,8 @@ pub struct OpenLoop {
     pub seconds: f64,
     pub transactions: u64,
     pub latency_ms: Option<Latency>,
+    #[serde(default)]
+    pub per_transaction: Vec<TransactionStats>,
     /// Transactions that were due but not begun when the step ended.
     pub backlog: u64,
 }

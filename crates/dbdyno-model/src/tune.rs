@@ -12,6 +12,9 @@ use crate::{Class, Facts, Finding, Plan, Verdict};
 pub struct Tune {
     /// `dbdyno.tune/1`: fields may be added, meanings never change.
     pub schema: String,
+    /// `tune-20261121T214640Z-k3f9`: names the trial in a store and in its files.
+    #[serde(default)]
+    pub name: String,
     pub dbdyno_version: String,
     pub command: Vec<String>,
     pub started_at: String,

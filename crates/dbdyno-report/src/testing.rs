@@ -43,6 +43,7 @@ pub(crate) fn tune_with(word: Word) -> Tune {
     ];
     Tune {
         schema: Tune::SCHEMA.to_owned(),
+        name: "tune-20260314T092653Z-k3f9".to_owned(),
         dbdyno_version: "0.1.0".to_owned(),
         command: vec!["dbdyno".to_owned(), "tune".to_owned()],
         started_at: "2026-03-14T09:26:53Z".to_owned(),

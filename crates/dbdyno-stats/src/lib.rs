@@ -2,6 +2,7 @@
 
 mod autocorrelation;
 mod design;
+mod histogram;
 mod holm;
 mod judge;
 mod noise;
@@ -13,6 +14,7 @@ pub use autocorrelation::{
     MAX_WINDOW_S, MIN_WINDOW_S, best_window_s, block_bootstrap_interval, effective_sample_size, tau,
 };
 pub use design::{Design, DesignError, Order, order_of_pair};
+pub use histogram::{decode_histogram, encode_histogram, merge_histograms, new_histogram};
 pub use holm::{holm, paired_t_p};
 pub use judge::{Judgement, Step, Word, judge, too_noisy};
 pub use noise::{

@@ -321,11 +321,13 @@ fn open_loop(
     loaded.driver.set_open_loop(rate_tps)?;
     let observed = observe(loaded, Until::Elapsed(time), order, stop, events)?;
     let totals = observed.totals(SETTLE_S);
+    let latency = observed.latency(SETTLE_S);
     Ok(Some(OpenLoop {
         rate_tps,
         seconds: totals.seconds,
         transactions: totals.transactions,
-        latency_ms: observed.latency(SETTLE_S).overall,
+        latency_ms: latency.overall,
+        per_transaction: latency.per_transaction,
         backlog: observed.open_loop.map_or(0, |arrivals| arrivals.backlog),
     }))
 }

@@ -1,9 +1,10 @@
 //! From the kept pairs to the verdict, the prices and the figures of each arm.
 
-use dbdyno_model::run::{Latency, Run};
+use dbdyno_bench::driver::summarise;
+use dbdyno_model::run::{Latency, Run, TransactionStats};
 use dbdyno_model::tune::{Arm, Price};
 use dbdyno_model::verdict::{Verdict, Word};
-use dbdyno_stats::{Design, Interval, interval_of_log_ratios, judge};
+use dbdyno_stats::{Design, Interval, interval_of_log_ratios, judge, merge_histograms};
 
 use crate::arm::ArmSpec;
 use crate::trial::Spec;
@@ -162,11 +163,15 @@ pub(crate) fn arm(spec: &ArmSpec, runs: &[Run]) -> Arm {
         .find_map(|run| run.open_loop.as_ref().map(|step| step.rate_tps));
     let (latency_ms, origin) = match open_loop_rate {
         Some(rate) => (
-            mean_latency(&kept, |run| run.open_loop.as_ref()?.latency_ms),
+            merged_latency(
+                kept.iter()
+                    .filter_map(|run| run.open_loop.as_ref())
+                    .flat_map(|step| &step.per_transaction),
+            ),
             format!("intended start (open loop at {rate:.0} TPS)"),
         ),
         None => (
-            mean_latency(&kept, |run| run.latency_ms),
+            merged_latency(kept.iter().flat_map(|run| &run.per_transaction)),
             "actual start (closed loop)".to_owned(),
         ),
     };
@@ -191,25 +196,16 @@ pub(crate) fn arm(spec: &ArmSpec, runs: &[Run]) -> Arm {
     }
 }
 
-/// Percentiles averaged over runs; the maximum is the largest, the count the sum.
-fn mean_latency(runs: &[&Run], of: impl Fn(&Run) -> Option<Latency>) -> Option<Latency> {
-    let all: Vec<Latency> = runs.iter().filter_map(|run| of(run)).collect();
-    let n = all.len() as f64;
-    let mean = |figure: fn(&Latency) -> f64| all.iter().map(figure).sum::<f64>() / n;
-    (!all.is_empty()).then(|| Latency {
-        count: all.iter().map(|latency| latency.count).sum(),
-        mean: mean(|latency| latency.mean),
-        p50: mean(|latency| latency.p50),
-        p95: mean(|latency| latency.p95),
-        p99: mean(|latency| latency.p99),
-        p999: mean(|latency| latency.p999),
-        max: all.iter().map(|latency| latency.max).fold(0.0, f64::max),
-    })
+/// Percentiles of all the runs' latencies together, which are not the mean of their percentiles.
+fn merged_latency<'a>(stats: impl Iterator<Item = &'a TransactionStats>) -> Option<Latency> {
+    let merged = merge_histograms(stats.filter_map(|stats| stats.histogram.as_deref()))?;
+    summarise(&merged)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dbdyno_stats::{encode_histogram, new_histogram};
 
     fn run(arm: &str, pair: u32, tps: f64, discarded: bool) -> Run {
         Run {
@@ -219,6 +215,28 @@ mod tests {
             discarded: discarded.then(|| "steal".to_owned()),
             ..Run::default()
         }
+    }
+
+    #[test]
+    fn latencies_are_merged_not_averaged() {
+        let of = |values: &[u64]| TransactionStats {
+            histogram: Some(encode_histogram(&values.iter().fold(
+                new_histogram::<u64>(),
+                |mut histogram, value| {
+                    histogram.record(*value).unwrap();
+                    histogram
+                },
+            ))),
+            ..TransactionStats::default()
+        };
+        let fast = of(&[1_000_000; 99]);
+        let slow = of(&[100_000_000]);
+        let merged = merged_latency([&fast, &slow].into_iter()).unwrap();
+        assert_eq!(merged.count, 100);
+        // The mean of the two p50 would be 50 ms.
+        assert!((merged.p50 - 1.0).abs() < 0.01 && (merged.p99 - 1.0).abs() < 0.01);
+        assert!((merged.max - 100.0).abs() < 0.2);
+        assert!(merged_latency(std::iter::empty()).is_none());
     }
 
     #[test]

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use dbdyno_model::run::{Latency, Second, TransactionStats};
+use dbdyno_stats::{encode_histogram, new_histogram};
 use hdrhistogram::Histogram;
 
 use super::sampler::ServerCounters;
-use crate::recorder::{Compact, ErrorCount, SLOTS, Tally, histogram};
+use crate::recorder::{Compact, ErrorCount, SLOTS, Tally};
 
 /// More errors than this share of all transactions make a run worthless.
 pub const MAX_ERROR_SHARE: f64 = 0.01;
@@ -135,10 +136,10 @@ impl Observed {
 
     /// Latency behind the warm-up, merged from the seconds' histograms.
     pub fn latency(&self, from_s: f64) -> Latencies {
-        let mut overall = histogram::<u64>();
+        let mut overall = new_histogram::<u64>();
         let mut per_transaction = Vec::with_capacity(self.transactions.len());
         for (index, name) in self.transactions.iter().enumerate() {
-            let (mut merged, mut count, mut retries) = (histogram::<u64>(), 0, 0);
+            let (mut merged, mut count, mut retries) = (new_histogram::<u64>(), 0, 0);
             for record in self.from(from_s) {
                 let kind = &record.kinds[index];
                 kind.latency.add_to(&mut merged);
@@ -152,6 +153,7 @@ impl Observed {
                 count,
                 retries,
                 latency_ms,
+                histogram: (!merged.is_empty()).then(|| encode_histogram(&merged)),
             });
         }
         Latencies {
@@ -225,7 +227,7 @@ impl Observed {
         second.transactions = record.kinds.iter().map(|kind| kind.ended).sum();
         second.retries = record.kinds.iter().map(|kind| kind.retries).sum();
         second.errors = record.errors.iter().map(|error| error.count).sum();
-        let mut all = histogram::<u64>();
+        let mut all = new_histogram::<u64>();
         for kind in &record.kinds {
             kind.latency.add_to(&mut all);
         }
@@ -244,7 +246,8 @@ fn ms(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
-fn summarise(histogram: &Histogram<u64>) -> Option<Latency> {
+/// The percentiles that documents hold.
+pub fn summarise(histogram: &Histogram<u64>) -> Option<Latency> {
     (!histogram.is_empty()).then(|| Latency {
         count: histogram.len(),
         mean: histogram.mean() / 1e6,

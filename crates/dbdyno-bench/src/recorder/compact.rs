@@ -53,20 +53,20 @@ fn read_varint(bytes: &mut &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::histogram;
     use super::*;
+    use dbdyno_stats::new_histogram;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn compact_keeps_every_bucket(values in prop::collection::vec(1_u64..5_000_000_000_000, 0..300)) {
-            let mut small = histogram::<u32>();
-            let mut direct = histogram::<u64>();
+            let mut small = new_histogram::<u32>();
+            let mut direct = new_histogram::<u64>();
             for &value in &values {
                 small.record(value).unwrap();
                 direct.record(value).unwrap();
             }
-            let mut back = histogram::<u64>();
+            let mut back = new_histogram::<u64>();
             Compact::of(&small).add_to(&mut back);
             prop_assert_eq!(back, direct);
         }

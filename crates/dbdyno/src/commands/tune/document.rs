@@ -41,9 +41,11 @@ impl Document {
         machine: Machine,
         server: Server,
     ) -> Self {
-        let name = format!("tune-{}-{}.json", clock::file_stamp(), std::process::id());
+        let name = format!("tune-{}-{}", clock::file_stamp(), std::process::id());
+        let path = directory.join(format!("{name}.json"));
         let tune = Tune {
             schema: Tune::SCHEMA.to_owned(),
+            name,
             dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             command: options.command.clone(),
             started_at: clock::now(),
@@ -68,10 +70,7 @@ impl Document {
             notes: Vec::new(),
             facts,
         };
-        Self {
-            path: directory.join(name),
-            tune,
-        }
+        Self { path, tune }
     }
 
     pub(super) fn describe_workload(&mut self, options: &Options, constants: Option<Constants>) {
