@@ -1,93 +1,14 @@
-//! Facts, counters and connection errors from real servers of every major that is at hand.
-//!
-//! `DBDYNO_TEST_PG_DIRS` names bin directories, separated by colons, beside the installed ones.
+//! Facts and counters from real servers of every major that is at hand.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dbdyno_model::postgres::{Postgres, ReplicationRole};
-use dbdyno_model::{Address, Connection, Secret};
-use dbdyno_target::connection::{ConnectError, connect};
-use dbdyno_target::lab::{Binaries, Home, Lab, LabOptions, Server};
 use dbdyno_target::postgres::{
     CollectOptions, Collected, CounterReader, Counters, collect, counters, version,
 };
+use dbdyno_testing::{Running, binaries, every_major};
 use postgres::Client;
-
-/// Bin directories, one for each major.
-fn bin_directories() -> Vec<PathBuf> {
-    let named = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
-    let installed = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path().join("bin"));
-    let mut majors = BTreeSet::new();
-    let found: Vec<PathBuf> = named
-        .split(':')
-        .filter(|directory| !directory.is_empty())
-        .map(PathBuf::from)
-        .chain(installed)
-        .filter(|directory| {
-            let binaries = Binaries::at(directory);
-            binaries.is_ok_and(|binaries| majors.insert(binaries.version.major))
-        })
-        .collect();
-    assert!(!found.is_empty(), "no PostgreSQL binaries to test with");
-    found
-}
-
-/// A running server with everything that has to outlive it.
-struct Fixture {
-    server: Server,
-    _lab: Lab,
-    _directory: tempfile::TempDir,
-}
-
-impl Fixture {
-    fn start(bin: &Path, settings: &[(&str, &str)]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        // The server's account has to pass through.
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(directory.path(), mode).unwrap();
-        let root = directory.path().display().to_string();
-        let home = Home::find(&|name| (name == "DBDYNO_DATA_DIR").then(|| root.clone())).unwrap();
-        let lab = Lab::create(&home, Binaries::at(bin).unwrap(), &LabOptions::default()).unwrap();
-        let settings: BTreeMap<String, String> = settings
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
-        let server = lab.start_empty(&settings).unwrap();
-        Self {
-            server,
-            _lab: lab,
-            _directory: directory,
-        }
-    }
-
-    fn connection(&self) -> Connection {
-        self.server.connection()
-    }
-
-    fn client(&self) -> Client {
-        connect(&self.connection()).unwrap()
-    }
-
-    fn client_as(&self, user: &str) -> Client {
-        let connection = Connection {
-            user: user.into(),
-            ..self.connection()
-        };
-        connect(&connection).unwrap()
-    }
-}
-
-fn any_bin() -> PathBuf {
-    bin_directories().remove(0)
-}
 
 fn collect_now(client: &mut Client, window_ms: u64) -> Collected {
     let window = Duration::from_millis(window_ms);
@@ -96,15 +17,15 @@ fn collect_now(client: &mut Client, window_ms: u64) -> Collected {
 
 #[test]
 fn every_major_tells_everything_to_a_superuser() {
-    for bin in bin_directories() {
-        let fixture = Fixture::start(
-            &bin,
+    for binaries in every_major() {
+        let running = Running::start(
+            binaries,
             &[
                 ("work_mem", "8MB"),
                 ("primary_conninfo", "password=hunter2"),
             ],
         );
-        let other = fixture.client();
+        let other = running.client();
         for sql in [
             "CREATE TABLE t (a int) WITH (fillfactor = 90)",
             "INSERT INTO t SELECT generate_series(1, 10000)",
@@ -114,14 +35,14 @@ fn every_major_tells_everything_to_a_superuser() {
             "SELECT pg_create_physical_replication_slot('s', true)",
         ] {
             // A session reports all that it did when it ends.
-            fixture.client().batch_execute(sql).unwrap();
+            running.client().batch_execute(sql).unwrap();
             std::thread::sleep(Duration::from_millis(50));
         }
-        let mut idle = fixture.client();
+        let mut idle = running.client();
         idle.batch_execute("BEGIN; SELECT txid_current()").unwrap();
         // The collector of 14 and earlier writes its file twice a second.
         std::thread::sleep(Duration::from_millis(1100));
-        let Collected { postgres, failures } = collect_now(&mut fixture.client(), 300);
+        let Collected { postgres, failures } = collect_now(&mut running.client(), 300);
         assert_eq!(failures, [], "{}", postgres.version);
         assert_eq!(postgres.missing_privileges, []);
         check_settings(&postgres);
@@ -263,12 +184,12 @@ fn check_state(postgres: &Postgres) {
 
 #[test]
 fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
-    for bin in bin_directories() {
-        let fixture = Fixture::start(&bin, &[]);
-        let mut admin = fixture.client();
+    for binaries in every_major() {
+        let running = Running::start(binaries, &[]);
+        let mut admin = running.client();
         admin.batch_execute("CREATE ROLE \"Plain\" LOGIN").unwrap();
         report_statistics(&mut admin);
-        let Collected { postgres, failures } = collect_now(&mut fixture.client_as("Plain"), 0);
+        let Collected { postgres, failures } = collect_now(&mut running.client_as("Plain"), 0);
         assert_eq!(failures, []);
         let missing: Vec<&str> = postgres
             .missing_privileges
@@ -294,7 +215,7 @@ fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
         for missing in &postgres.missing_privileges {
             admin.batch_execute(&missing.grant).unwrap();
         }
-        let granted = collect_now(&mut fixture.client_as("Plain"), 0).postgres;
+        let granted = collect_now(&mut running.client_as("Plain"), 0).postgres;
         assert_eq!(granted.missing_privileges, []);
         assert!(granted.activity.value().is_some() && granted.file_errors.value().is_some());
     }
@@ -302,8 +223,8 @@ fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
 
 #[test]
 fn the_session_is_given_back_as_it_was() {
-    let fixture = Fixture::start(&any_bin(), &[]);
-    let mut client = fixture.client();
+    let running = Running::start(binaries(), &[]);
+    let mut client = running.client();
     let before = collect_now(&mut client, 0).postgres.settings;
     for name in ["statement_timeout", "default_transaction_read_only"] {
         let row = client.query_one(&format!("SHOW {name}"), &[]).unwrap();
@@ -316,12 +237,12 @@ fn the_session_is_given_back_as_it_was() {
 
 #[test]
 fn a_table_under_an_exclusive_lock_keeps_nobody_waiting() {
-    let fixture = Fixture::start(&any_bin(), &[]);
-    let mut other = fixture.client();
+    let running = Running::start(binaries(), &[]);
+    let mut other = running.client();
     other.batch_execute("CREATE TABLE t (a int)").unwrap();
     other.batch_execute("BEGIN; LOCK TABLE t").unwrap();
     let began = std::time::Instant::now();
-    let Collected { postgres, failures } = collect_now(&mut fixture.client(), 0);
+    let Collected { postgres, failures } = collect_now(&mut running.client(), 0);
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(failures, []);
     assert_eq!(postgres.tables.value().unwrap().len(), 1);
@@ -329,12 +250,12 @@ fn a_table_under_an_exclusive_lock_keeps_nobody_waiting() {
 
 #[test]
 fn broken_and_shadowed_lines_of_the_configuration_are_found() {
-    let fixture = Fixture::start(&any_bin(), &[("work_mem", "8MB")]);
-    let mut client = fixture.client();
+    let running = Running::start(binaries(), &[("work_mem", "8MB")]);
+    let mut client = running.client();
     client
         .batch_execute("ALTER SYSTEM SET work_mem = '9MB'")
         .unwrap();
-    let conf = fixture.server.data().join("postgresql.conf");
+    let conf = running.server.data().join("postgresql.conf");
     let mut text = std::fs::read_to_string(&conf).unwrap();
     text.push_str("nosuch_setting = 1\n");
     std::fs::write(&conf, text).unwrap();
@@ -369,12 +290,12 @@ fn read_with_size(reader: &mut CounterReader) -> Counters {
 
 #[test]
 fn counters_move_after_writes() {
-    for bin in bin_directories() {
-        let fixture = Fixture::start(&bin, &[]);
-        let mut client = fixture.client();
+    for binaries in every_major() {
+        let running = Running::start(binaries, &[]);
+        let mut client = running.client();
         let version_num = version(&mut client).unwrap().number;
         client.batch_execute("CREATE TABLE t (a int)").unwrap();
-        let mut reader = CounterReader::new(fixture.client(), version_num).unwrap();
+        let mut reader = CounterReader::new(running.client(), version_num).unwrap();
         let before = read_with_size(&mut reader);
         client
             .batch_execute("INSERT INTO t SELECT generate_series(1, 100000); CHECKPOINT")
@@ -405,100 +326,4 @@ fn counters_move_after_writes() {
         let mut session = reader.into_client();
         assert!(session.batch_execute("CREATE TABLE no (a int)").is_err());
     }
-}
-
-#[test]
-fn every_way_to_be_turned_away_has_a_name_and_a_hint() {
-    let fixture = Fixture::start(&any_bin(), &[("password_encryption", "scram-sha-256")]);
-    let mut admin = fixture.client();
-    admin
-        .batch_execute("CREATE ROLE app LOGIN PASSWORD 'right'; CREATE ROLE stranger LOGIN")
-        .unwrap();
-    let hba = fixture.server.data().join("pg_hba.conf");
-    std::fs::write(
-        &hba,
-        "local all app scram-sha-256\nlocal all stranger reject\nlocal all postgres trust\n",
-    )
-    .unwrap();
-    admin.batch_execute("SELECT pg_reload_conf()").unwrap();
-    std::thread::sleep(Duration::from_millis(300));
-
-    let app = Connection {
-        user: "app".into(),
-        password: Some(Secret::new("wrong-secret")),
-        ..fixture.connection()
-    };
-    let error = failure(&app);
-    assert!(
-        matches!(error, ConnectError::WrongPassword { .. }),
-        "{error:?}"
-    );
-    let none = Connection {
-        password: None,
-        ..app.clone()
-    };
-    assert!(matches!(
-        failure(&none),
-        ConnectError::PasswordNeeded { .. }
-    ));
-    let right = Connection {
-        password: Some(Secret::new("right")),
-        ..app.clone()
-    };
-    connect(&Connection {
-        database: "postgres".into(),
-        ..right.clone()
-    })
-    .unwrap();
-    let nowhere = Connection {
-        database: "nowhere".into(),
-        ..right
-    };
-    assert!(matches!(
-        failure(&nowhere),
-        ConnectError::UnknownDatabase { .. }
-    ));
-    let stranger = Connection {
-        user: "stranger".into(),
-        ..app.clone()
-    };
-    assert!(matches!(
-        failure(&stranger),
-        ConnectError::NoHbaEntry { .. }
-    ));
-
-    let socket = Connection {
-        port: 1,
-        ..app.clone()
-    };
-    assert!(matches!(failure(&socket), ConnectError::NoSocket { .. }));
-    let tcp = |host: &str, port| Connection {
-        address: Address::Tcp(host.into()),
-        port,
-        ..app.clone()
-    };
-    let refused = failure(&tcp("127.0.0.1", 1));
-    assert!(matches!(refused, ConnectError::Refused { .. }));
-    assert!(refused.to_string().contains("127.0.0.1, port 1"));
-    assert!(matches!(
-        failure(&tcp("no-such-host.invalid", 5432)),
-        ConnectError::NoSuchHost { .. }
-    ));
-
-    // It accepts, by its backlog, and says nothing.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let silent = Connection {
-        connect_timeout_s: 1,
-        ..tcp("127.0.0.1", listener.local_addr().unwrap().port())
-    };
-    assert!(matches!(failure(&silent), ConnectError::Timeout { .. }));
-}
-
-/// The error, after a look for the password in all that it says.
-fn failure(connection: &Connection) -> ConnectError {
-    let error = connect(connection).err().unwrap();
-    let text = format!("{error} {error:?} {:?}", error.hint());
-    assert!(!text.contains("wrong-secret"), "{text}");
-    assert!(error.hint().is_some(), "{text}");
-    error
 }

@@ -5,60 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 
 use dbdyno_target::connection::connect;
-use dbdyno_target::lab::{Binaries, Home, Lab, LabError, LabOptions, Stop, Wanted, sweep};
+use dbdyno_target::lab::{Home, Lab, LabError, LabOptions, Stop, sweep};
 use dbdyno_target::process;
-
-/// A home of its own for each test, where an unprivileged server may go.
-struct Place {
-    root: PathBuf,
-    home: Home,
-}
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let root = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&root).unwrap();
-        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Home {
-            labs: root.join("labs"),
-            binaries: root.join("binaries"),
-        };
-        Self { root, home }
-    }
-
-    fn labs(&self) -> usize {
-        std::fs::read_dir(&self.home.labs).map_or(0, Iterator::count)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.root);
-    }
-}
-
-/// The servers that `cargo xtask test` brought, else what the machine has.
-fn binaries() -> Binaries {
-    let directories = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
-    if let Some(first) = directories
-        .split(':')
-        .find(|directory| !directory.is_empty())
-    {
-        return Binaries::at(Path::new(first)).unwrap();
-    }
-    let home = Home::find(&|name| std::env::var(name).ok()).unwrap();
-    Binaries::find(&Wanted::default(), &home, &|_| {}).unwrap()
-}
-
-fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
-}
+use dbdyno_testing::{Place, binaries, settings};
 
 fn show(server: &dbdyno_target::lab::Server, name: &str) -> String {
     let mut client = connect(&server.connection()).unwrap();

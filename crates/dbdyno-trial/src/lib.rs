@@ -2,6 +2,7 @@
 
 pub mod arm;
 pub mod budget;
+mod disk;
 pub mod error;
 pub mod events;
 mod execute;
@@ -13,7 +14,7 @@ mod trial;
 mod verdict;
 
 pub use arm::{ArmSpec, unsafe_arms};
-pub use budget::Budget;
+pub use budget::{Budget, LEAST_LOAD_S};
 pub use error::TrialError;
 pub use events::{Estimate, Events, Phase, Progress};
 pub use template::{Template, load_template};

@@ -11,6 +11,7 @@ use dbdyno_model::tune::Load;
 use dbdyno_target::connection;
 use dbdyno_target::lab::{Lab, Stop};
 
+use crate::disk::full_or;
 use crate::error::TrialError;
 
 /// What the load left behind.
@@ -48,6 +49,17 @@ pub fn load_settings(memory_bytes: u64) -> BTreeMap<String, String> {
 
 /// Loads the workload into the lab's template, which initdb has made, and checks it.
 pub fn load_template(
+    lab: &Lab,
+    workload: &Workload,
+    threads: usize,
+    memory_bytes: u64,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Template, TrialError> {
+    load(lab, workload, threads, memory_bytes, progress, stop).map_err(|error| full_or(lab, error))
+}
+
+fn load(
     lab: &Lab,
     workload: &Workload,
     threads: usize,

@@ -1,10 +1,17 @@
 //! Ways to break TPC-C's data, each with its repair and exactly the conditions that must see it.
 
+use std::collections::BTreeSet;
+
+use dbdyno_bench::tpcc::{Config, When};
+use dbdyno_testing::binaries;
+
+use super::{client, failing, load_quietly, run, start};
+
 /// Damage, repair, and the numbers behind 3.3.2 of the conditions that fail in between.
 ///
 /// For a database of one warehouse after a short run, where orders below 2101 were delivered by the
 /// load and those above 2200 not at all.
-pub(crate) const CASES: [(&str, &str, &[u32]); 13] = [
+const CASES: [(&str, &str, &[u32]); 13] = [
     (
         "UPDATE warehouse SET w_ytd = w_ytd + 1",
         "UPDATE warehouse SET w_ytd = w_ytd - 1",
@@ -88,3 +95,39 @@ pub(crate) const CASES: [(&str, &str, &[u32]); 13] = [
         &[12],
     ),
 ];
+
+#[test]
+fn every_damage_is_named() {
+    let running = start(binaries());
+    let connection = running.database("damage");
+    let config = Config {
+        warehouses: 1,
+        seed: 9,
+    };
+    load_quietly(&connection, &config, 2);
+    run(&connection, &config, 4, 100);
+    let mut client = client(&connection);
+    // Foreign keys would forbid some of it.
+    client
+        .batch_execute("SET session_replication_role = replica")
+        .unwrap();
+
+    let mut seen = BTreeSet::new();
+    for (damage, repair, expected) in CASES {
+        client.batch_execute(damage).unwrap();
+        let expected: BTreeSet<String> = expected
+            .iter()
+            .map(|number| format!("3.3.2.{number}"))
+            .collect();
+        assert_eq!(failing(&connection, When::AfterRun), expected, "{damage}");
+        client.batch_execute(repair).unwrap();
+        seen.extend(expected);
+    }
+    assert_eq!(seen.len(), 12);
+    assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
+    // What a run changes is no longer as the load left it.
+    assert_eq!(
+        failing(&connection, When::AfterLoad),
+        BTreeSet::from(["3.3.2.11".to_owned()])
+    );
+}

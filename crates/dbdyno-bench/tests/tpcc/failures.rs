@@ -1,5 +1,6 @@
 //! Attempts that fail half-way: the cause is told, nothing is left behind, the input can be repeated.
 
+use dbdyno_testing::binaries;
 use postgres::error::SqlState;
 
 use super::*;
@@ -32,8 +33,8 @@ async fn about_to_order(connection: &Connection, stored: &Config) -> Terminal {
 
 #[test]
 fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
-    let fixture = Fixture::start(servers().remove(0));
-    let connection = fixture.database("failures");
+    let running = start(binaries());
+    let connection = running.database("failures");
     let stored = Config {
         warehouses: 1,
         seed: 2,

@@ -3,6 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::disk::no_space;
+
+/// What to do about a full disk whatever is being loaded.
+const ELSEWHERE: &str = "free some space, or set DBDYNO_DATA_DIR to a directory on another disk";
+
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error("cannot {operation} {}", path.display())]
@@ -52,6 +57,8 @@ pub enum LabError {
         available: String,
         needed: String,
     },
+    #[error("the disk of {} is full: {reason}", directory.display())]
+    Full { directory: PathBuf, reason: String },
     #[error("{} is closed to {account}, the account that the server runs as", directory.display())]
     Passage { directory: PathBuf, account: String },
     #[error("neither XDG_DATA_HOME nor HOME is set, so there is no place for lab servers")]
@@ -77,7 +84,7 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "free some space, or set DBDYNO_DATA_DIR to a directory on another disk".into()
+                ELSEWHERE.into()
             }
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 format!(
@@ -108,16 +115,15 @@ impl LabError {
             }
             Self::Failed { message, .. } => match missing_library(message) {
                 Some(library) => format!("install the package that holds {library}"),
+                None if no_space(message).is_some() => ELSEWHERE.into(),
                 None => return None,
             },
             Self::Start { log, .. } if log.contains("Cannot allocate memory") || log.contains("could not map anonymous shared memory") => {
                 "give the lab server less memory: --memory 2GB".into()
             }
-            Self::Start { log, .. } if log.contains("No space left on device") => {
-                "free some space, or set DBDYNO_DATA_DIR to a directory on another disk".into()
-            }
+            Self::Start { log, .. } if no_space(log).is_some() => ELSEWHERE.into(),
             Self::Start { .. } => "the lines above are the server's own log".into(),
-            Self::Disk { .. } => {
+            Self::Disk { .. } | Self::Full { .. } => {
                 "free some space, use fewer --warehouses, or set DBDYNO_DATA_DIR to a directory on another disk".into()
             }
             Self::Passage { directory, .. } => format!(

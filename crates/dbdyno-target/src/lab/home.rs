@@ -29,6 +29,11 @@ impl Home {
         })
     }
 
+    /// The directory of everything that dbdyno keeps for this user.
+    pub fn data(&self) -> &Path {
+        self.labs.parent().unwrap_or(&self.labs)
+    }
+
     /// Makes the directories, open to the account that servers run as.
     pub fn prepare(&self) -> Result<(), LabError> {
         Self::make(&self.labs)?;

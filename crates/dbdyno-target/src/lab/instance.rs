@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use super::cap::Cap;
 use super::clone::clone_tree;
-use super::{Account, Binaries, Home, LabError, Server};
+use super::{Account, Binaries, Home, LabError, Server, disk};
 use crate::process;
 
 /// A socket's path has to fit into sockaddr_un with `.s.PGSQL.5432` behind it.
@@ -65,7 +65,7 @@ impl Lab {
     /// Makes the lab's directory and checks that it has room, before anything is started.
     pub fn create(home: &Home, binaries: Binaries, options: &LabOptions) -> Result<Self, LabError> {
         Home::make(&home.labs)?;
-        check_disk(&home.labs, options.disk_bytes)?;
+        disk::check(&home.labs, options.disk_bytes)?;
         let account = Account::for_server()?;
         if let Some(account) = &account {
             check_passage(&home.labs, account)?;
@@ -253,21 +253,6 @@ fn check_passage(labs: &Path, account: &Account) -> Result<(), LabError> {
         }
     }
     Ok(())
-}
-
-fn check_disk(labs: &Path, needed: u64) -> Result<(), LabError> {
-    let space = rustix::fs::statvfs(labs)
-        .map_err(|error| LabError::io("read the free space of", labs)(error.into()))?;
-    let available = space.f_bavail.saturating_mul(space.f_frsize);
-    if available >= needed {
-        return Ok(());
-    }
-    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-    Err(LabError::Disk {
-        path: labs.into(),
-        available: mib(available),
-        needed: mib(needed),
-    })
 }
 
 fn unused(labs: &Path, name: &str) -> PathBuf {

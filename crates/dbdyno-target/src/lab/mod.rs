@@ -4,6 +4,7 @@ mod account;
 mod binaries;
 mod cap;
 mod clone;
+mod disk;
 mod download;
 mod error;
 mod home;

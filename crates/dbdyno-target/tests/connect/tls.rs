@@ -1,15 +1,12 @@
 //! What each sslmode accepts, in front of a real server behind a line that speaks TLS.
-#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use dbdyno_model::{Address, Connection, SslMode};
 use dbdyno_target::connection::{ConnectError, connect};
-use dbdyno_target::lab::{Binaries, Home, Lab, LabOptions, Wanted};
+use dbdyno_testing::{Running, binaries};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -81,15 +78,8 @@ async fn pass_on(
 
 #[test]
 fn each_mode_checks_as_much_as_it_says() {
-    let directory = tempfile::tempdir().unwrap();
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(directory.path(), mode).unwrap();
-    let root = directory.path().display().to_string();
-    let home = Home::find(&|name| (name == "DBDYNO_DATA_DIR").then(|| root.clone())).unwrap();
-    let binaries = Binaries::find(&Wanted::default(), &home, &|_| {}).unwrap();
-    let lab = Lab::create(&home, binaries, &LabOptions::default()).unwrap();
-    let server = lab.start_empty(&BTreeMap::new()).unwrap();
-    let local = server.connection();
+    let running = Running::start(binaries(), &[]);
+    let local = running.connection();
     let Address::Socket(socket) = &local.address else {
         panic!("a lab server listens on a socket");
     };

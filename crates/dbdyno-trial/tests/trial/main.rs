@@ -1,11 +1,11 @@
-//! Small trials on real servers: whole, with a server that dies, and interrupted.
+//! Small trials on real servers: whole, with a server that dies, on a full disk, and interrupted.
 
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod disk;
+
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +15,8 @@ use dbdyno_bench::workload::Workload;
 use dbdyno_model::Class;
 use dbdyno_model::run::{Run, Second};
 use dbdyno_stats::Design;
-use dbdyno_target::lab::{Abort, Binaries, Home, Lab, LabOptions, Wanted};
+use dbdyno_target::lab::{Abort, Lab};
+use dbdyno_testing::{Place, SmallDisk, settings};
 use dbdyno_trial::{
     ArmSpec, Budget, Estimate, Events, Phase, Progress, Spec, TrialError, load_template, run,
     unsafe_arms,
@@ -32,44 +33,6 @@ UPDATE account SET balance = balance + 1 WHERE id = :to;
 -- dbdyno: check nothing-is-lost
 SELECT 1 FROM account HAVING sum(balance) <> 100000;
 ";
-
-struct Place {
-    root: PathBuf,
-    home: Home,
-}
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let root = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&root).unwrap();
-        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let home = Home {
-            labs: root.join("labs"),
-            binaries: root.join("binaries"),
-        };
-        Self { root, home }
-    }
-
-    fn lab(&self) -> Lab {
-        let directories = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
-        let binaries = match directories
-            .split(':')
-            .find(|directory| !directory.is_empty())
-        {
-            Some(first) => Binaries::at(Path::new(first)).unwrap(),
-            None => Binaries::find(&Wanted::default(), &self.home, &|_| {}).unwrap(),
-        };
-        let lab = Lab::create(&self.home, binaries, &LabOptions::default()).unwrap();
-        lab.init().unwrap();
-        lab
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.root);
-    }
-}
 
 /// Two pairs of short runs: enough to walk through every phase.
 fn spec(arms: Vec<ArmSpec>, script: &str) -> Spec {
@@ -99,23 +62,25 @@ fn base() -> ArmSpec {
 }
 
 fn other() -> ArmSpec {
-    let settings = BTreeMap::from([("work_mem".to_owned(), "8MB".to_owned())]);
+    let settings = settings(&[("work_mem", "8MB")]);
     ArmSpec::new("recommended", Class::Safe, settings)
 }
 
 #[derive(Default)]
-struct Listener {
+struct Listener<'a> {
     seconds: u32,
     saved: Vec<Run>,
     pairs: Vec<usize>,
-    notes: Vec<String>,
+    discarded: Vec<String>,
     /// Stops the server at that second, once.
     kill_at: Option<(u32, Abort)>,
     /// Set once the first run is saved, in the middle of the second.
     interrupt: Option<Arc<AtomicBool>>,
+    /// Fills the disk in the run behind that many saved ones, once.
+    fill_after: Option<(usize, &'a SmallDisk)>,
 }
 
-impl Events for Listener {
+impl Events for Listener<'_> {
     fn phase(&mut self, _: &Phase, _: &Progress) {}
 
     fn second(&mut self, _: &str, _: &Second, progress: &Progress) {
@@ -134,6 +99,12 @@ impl Events for Listener {
         {
             flag.store(true, Ordering::SeqCst);
         }
+        if let Some((_, disk)) = self
+            .fill_after
+            .take_if(|(runs, _)| self.saved.len() >= *runs)
+        {
+            disk.fill();
+        }
     }
 
     fn run_ended(&mut self, run: &Run) -> std::io::Result<()> {
@@ -145,8 +116,9 @@ impl Events for Listener {
         self.pairs.push(estimate.log_ratios.len());
     }
 
-    fn note(&mut self, note: &str) {
-        self.notes.push(note.to_owned());
+    fn pair_discarded(&mut self, pair: u32, why: &str) -> std::io::Result<()> {
+        self.discarded.push(format!("{pair}: {why}"));
+        Ok(())
     }
 }
 
@@ -240,9 +212,9 @@ fn a_server_that_dies_costs_its_pair_and_no_more() {
     let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
     assert!(
-        listener.notes[0].contains("went away during run 1 (shipped)"),
+        listener.discarded[0].contains("went away during run 1 (shipped)"),
         "{:?}",
-        listener.notes
+        listener.discarded
     );
     assert!(outcome.verdict.discarded_pairs >= 1);
     // The killed run itself measured nothing that could be kept, the rest went on.

@@ -1,0 +1,13 @@
+//! What tests with real servers share: binaries, a home of their own, a running server, a small disk.
+
+#![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+mod place;
+mod running;
+mod servers;
+mod small_disk;
+
+pub use place::Place;
+pub use running::{Running, settings};
+pub use servers::{all_binaries, binaries, every_major};
+pub use small_disk::SmallDisk;
