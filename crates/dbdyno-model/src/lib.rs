@@ -1,6 +1,7 @@
 //! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them.
 
 pub mod class;
+pub mod comparison;
 pub mod connection;
 pub mod fact;
 pub mod facts;
@@ -13,6 +14,7 @@ pub mod tune;
 pub mod verdict;
 
 pub use class::{Class, Needs};
+pub use comparison::Comparison;
 pub use connection::{Address, Connection, Secret, SslMode};
 pub use fact::Fact;
 pub use facts::{Facts, Intent};

@@ -1,4 +1,4 @@
-//! The chart of a trial: every pair with the final interval, and a typical pair second by second.
+//! The charts of a trial: one that stands alone, and the figures of a page.
 
 use dbdyno_model::{Run, Tune, Verdict};
 
@@ -7,10 +7,16 @@ use crate::svg::Element;
 use crate::text::{plural, wrap};
 use crate::verdict::{broken_checks, measured_on, verdict_sentence};
 
+mod figure;
 mod labels;
 mod pairs;
 mod scale;
 mod series;
+
+pub use figure::{
+    FIGURE_STYLE, Figure, FigureTable, bars_figure, figures, latency_figure, pairs_figure,
+    series_figure,
+};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
@@ -63,12 +69,12 @@ struct Pair<'a> {
     arm: &'a Run,
 }
 
-/// The chart as an SVG document, the same bytes for the same document; none where no trial was
-/// run or no pair was kept.
+/// Every pair with the final interval, and a typical pair second by second, as an SVG document:
+/// the same bytes for the same trial; none where no trial was run or no pair was kept.
 #[must_use]
 pub fn pairs_svg(tune: &Tune) -> Option<String> {
     let verdict = tune.verdict.as_ref()?;
-    let pairs = kept_pairs(tune, verdict);
+    let pairs = kept_pairs(tune, &verdict.base, &verdict.arm, &verdict.metric);
     let typical = typical_pair(&pairs)?;
     let mut title = verdict_sentence(verdict);
     if !broken_checks(tune).is_empty() {
@@ -97,24 +103,16 @@ pub fn pairs_svg(tune: &Tune) -> Option<String> {
 }
 
 /// Pairs of which both arms have a run that counts, in their order.
-fn kept_pairs<'a>(tune: &'a Tune, verdict: &Verdict) -> Vec<Pair<'a>> {
-    let metric = |run: &Run| {
-        if verdict.metric == "tps" {
-            run.tps
-        } else {
-            run.tps_with_checkpoint
-        }
-    };
+fn kept_pairs<'a>(tune: &'a Tune, base: &str, arm: &str, metric: &str) -> Vec<Pair<'a>> {
     let kept = || tune.runs.iter().filter(|run| run.discarded.is_none());
     let mut pairs: Vec<Pair<'a>> = kept()
-        .filter(|run| run.arm == verdict.base)
+        .filter(|run| run.arm == base)
         .filter_map(|base| {
             let number = base.pair?;
-            let arm = kept().find(|run| run.pair == Some(number) && run.arm == verdict.arm)?;
-            let ratio = metric(arm) / metric(base);
-            (ratio.is_finite() && ratio > 0.0).then_some(Pair {
+            let arm = kept().find(|run| run.pair == Some(number) && run.arm == arm)?;
+            Some(Pair {
                 number,
-                ratio,
+                ratio: ratio(base, arm, metric)?,
                 base,
                 arm,
             })
@@ -122,6 +120,21 @@ fn kept_pairs<'a>(tune: &'a Tune, verdict: &Verdict) -> Vec<Pair<'a>> {
         .collect();
     pairs.sort_by_key(|pair| pair.number);
     pairs
+}
+
+/// What a trial judges of a run.
+fn judged(run: &Run, metric: &str) -> f64 {
+    if metric == "tps" {
+        run.tps
+    } else {
+        run.tps_with_checkpoint
+    }
+}
+
+/// arm / base; none where it is not a positive number.
+fn ratio(base: &Run, arm: &Run, metric: &str) -> Option<f64> {
+    let ratio = judged(arm, metric) / judged(base, metric);
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
 /// The pair nearest to the mean of all: a rule, so that nobody chooses the prettiest.

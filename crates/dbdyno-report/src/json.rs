@@ -1,12 +1,12 @@
-//! The document itself, as JSON.
+//! A document itself, as JSON.
 
-use dbdyno_model::Tune;
+use serde::Serialize;
 
 /// The whole document, indented, ending in a line feed. Nothing is rounded: that is for texts.
 #[must_use]
-pub fn to_json(tune: &Tune) -> String {
-    // The document has string keys only, so that serialising it into memory cannot fail.
-    let mut json = serde_json::to_string_pretty(tune).expect("a document with string keys");
+pub fn to_json<T: Serialize>(document: &T) -> String {
+    // Documents have string keys only, so that serialising one into memory cannot fail.
+    let mut json = serde_json::to_string_pretty(document).expect("a document with string keys");
     json.push('\n');
     json
 }

@@ -5,12 +5,17 @@
 //! with a line feed; a value that is not known reads `–`, never 0.
 
 pub mod chart;
+pub mod compare;
 pub mod findings;
+pub mod html;
 pub mod json;
+pub mod markdown;
 pub mod number;
 pub mod plan;
 pub mod progress;
 mod quote;
+pub mod runs;
+mod spark;
 pub mod style;
 pub mod svg;
 pub mod table;
@@ -20,10 +25,17 @@ pub mod verdict;
 #[cfg(test)]
 mod testing;
 
-pub use chart::pairs_svg;
+pub use chart::{
+    FIGURE_STYLE, Figure, FigureTable, bars_figure, figures, latency_figure, pairs_figure,
+    pairs_svg, series_figure,
+};
+pub use compare::{Chosen, CompareError, Selection, compare, comparison_markdown, comparison_page};
 pub use findings::{findings_page, findings_short};
+pub use html::report_html;
 pub use json::to_json;
+pub use markdown::report_markdown;
 pub use plan::{plan_as_alter_system, plan_as_conf, plan_page};
+pub use runs::{Listed, runs_page};
 pub use style::Style;
 pub use text::DEFAULT_WIDTH;
 pub use verdict::{price_of_safety, verdict_page, verdict_sentence};

@@ -91,6 +91,23 @@ pub fn percent(fraction: f64) -> String {
     with_unit(&trim(&significant(value, digits)), "%")
 }
 
+/// A share of which the last tenths matter, such as buffer hits: `97.2 %`. What is not all never
+/// reads `100 %`, nor what is not nothing `0 %`.
+#[must_use]
+pub fn share(fraction: f64) -> String {
+    if !(0.0..=1.0).contains(&fraction) {
+        return MISSING.to_owned();
+    }
+    let text = trim(&format!("{:.1}", fraction * 100.0));
+    if text == "100" && fraction < 1.0 {
+        "> 99.9 %".to_owned()
+    } else if text == "0" && fraction > 0.0 {
+        "< 0.1 %".to_owned()
+    } else {
+        with_unit(&text, "%")
+    }
+}
+
 /// The declared level of an interval, exact to two decimals: `98.18 %`, `95 %`.
 #[must_use]
 pub fn level(level: f64) -> String {
@@ -121,6 +138,27 @@ pub fn ratio_parts(ratio: f64, interval: [f64; 2]) -> [String; 3] {
     parts([ratio, interval[0], interval[1]], 1.0, |value, decimals| {
         signed_minus(&format!("{value:.decimals$}"))
     })
+}
+
+/// A ratio with its uncertainty in a narrow column, three significant digits at most: where 1 would
+/// be printed for a bound that lies off it, a sign tells the side: `1.06 (>1.00 to 1.12)`.
+#[must_use]
+pub fn ratio_short(ratio: f64, interval: [f64; 2]) -> String {
+    let [low, high] = interval;
+    let values = [ratio, low, high];
+    if values.iter().any(|value| !value.is_finite()) {
+        return MISSING.to_owned();
+    }
+    let largest = values.map(f64::abs).into_iter().fold(0.0, f64::max);
+    let decimals = supported_decimals((high - low).abs() / 2.0, largest);
+    let shown = |value: f64| signed_minus(&format!("{value:.decimals$}"));
+    let bound = |value: f64, sign: &str| {
+        let off = value != 1.0 && shown(value) == shown(1.0);
+        format!("{}{}", if off { sign } else { "" }, shown(value))
+    };
+    let low_text = bound(low, if low > 1.0 { ">" } else { "" });
+    let high_text = bound(high, if high < 1.0 { "<" } else { "" });
+    format!("{} ({low_text} to {high_text})", shown(ratio))
 }
 
 /// A ratio as a change: `+22 % (+18 to +27 %)`.

@@ -58,6 +58,28 @@ fn uncertainty_decides_the_digits() {
 }
 
 #[test]
+fn a_share_is_never_rounded_to_all_or_nothing() {
+    assert_eq!(share(0.9721), "97.2 %");
+    assert_eq!(share(0.996), "99.6 %");
+    assert_eq!(share(0.999_7), "> 99.9 %");
+    assert_eq!(share(1.0), "100 %");
+    assert_eq!(share(0.0), "0 %");
+    assert_eq!(share(0.000_1), "< 0.1 %");
+    assert_eq!(share(f64::NAN), "–");
+    assert_eq!(share(1.2), "–");
+}
+
+#[test]
+fn a_short_ratio_has_three_digits_and_keeps_its_side() {
+    assert_eq!(ratio_short(1.2213, [1.18, 1.27]), "1.22 (1.18 to 1.27)");
+    assert_eq!(ratio_short(1.06, [1.003, 1.12]), "1.06 (>1.00 to 1.12)");
+    assert_eq!(ratio_short(0.94, [0.87, 0.998]), "0.94 (0.87 to <1.00)");
+    assert_eq!(ratio_short(1.06, [0.998, 1.12]), "1.06 (1.00 to 1.12)");
+    assert_eq!(ratio_short(0.869, [0.834, 0.904]), "0.869 (0.834 to 0.904)");
+    assert_eq!(ratio_short(1.0, [f64::NAN, 1.1]), "–");
+}
+
+#[test]
 fn a_difference_never_reads_as_none() {
     assert_eq!(ratio(1.06, [1.003, 1.12]), "1.060 (1.003 to 1.120)");
     assert_eq!(ratio(0.94, [0.89, 0.998]), "0.940 (0.890 to 0.998)");
@@ -138,7 +160,7 @@ proptest! {
     fn nothing_prints_as_not_a_number(a in any::<f64>(), b in any::<f64>(), c in any::<f64>()) {
         for text in [
             measured(a), tps(a), duration(a), duration_ms(a), percent(a), level(a),
-            ratio(a, [b, c]), change(a, [b, c]),
+            ratio(a, [b, c]), change(a, [b, c]), share(a), ratio_short(a, [b, c]),
         ] {
             prop_assert!(is_clean(&text), "{text}");
         }

@@ -1,7 +1,8 @@
 //! Plain tables with aligned columns.
 
 use crate::number::MISSING;
-use crate::text::{columns, cut};
+use crate::style::{Role, Style};
+use crate::text::{clean, columns, cut};
 
 /// To which side the cells of a column are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl Table {
 
     /// Appends a row: cells beyond the columns are dropped, missing ones read `–`.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let mut row: Vec<String> = cells.into_iter().take(self.head.len()).collect();
+        let cells = cells.into_iter().map(|cell| clean(&cell));
+        let mut row: Vec<String> = cells.take(self.head.len()).collect();
         row.resize(self.head.len(), MISSING.to_owned());
         self.rows.push(row);
     }
@@ -40,16 +42,34 @@ impl Table {
     /// Head and rows as lines, columns two spaces apart, nothing at the ends of lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
+        self.painted(Style::Plain, |_, _| None)
+    }
+
+    /// The same with cells in colours: the role of each by row, from 0 below the head, and column.
+    pub(crate) fn painted(
+        &self,
+        style: Style,
+        role: impl Fn(usize, usize) -> Option<Role>,
+    ) -> Vec<String> {
         let widths: Vec<usize> = (0..self.head.len())
-            .map(|column| {
-                let cells = self.rows.iter().map(|row| columns(&row[column]));
-                cells.max().unwrap_or(0).max(columns(&self.head[column]))
-            })
+            .map(|column| self.width_of(column))
             .collect();
-        std::iter::once(&self.head)
-            .chain(&self.rows)
-            .map(|row| self.line(row, &widths))
+        let head = self.line(&self.head, &widths, |_, cell| cell.to_owned());
+        let rows = self.rows.iter().enumerate().map(|(index, row)| {
+            self.line(row, &widths, |column, cell| match role(index, column) {
+                Some(role) => style.paint(role, cell),
+                None => cell.to_owned(),
+            })
+        });
+        std::iter::once(style.paint(Role::Dim, &head))
+            .chain(rows)
             .collect()
+    }
+
+    /// Columns of the terminal that a column takes.
+    pub(crate) fn width_of(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| columns(&row[column]));
+        cells.max().unwrap_or(0).max(columns(&self.head[column]))
     }
 
     /// The lines where they fit the width; else turned on its side, a column for each row, and what
@@ -83,23 +103,53 @@ impl Table {
         turned.lines()
     }
 
-    fn line(&self, row: &[String], widths: &[usize]) -> String {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(widths)
-            .zip(&self.align)
-            .map(|((cell, width), align)| match align {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
-            })
-            .collect();
-        cells.join("  ").trim_end().to_owned()
+    /// A row's cells, padded by what they take and not by how they are painted.
+    fn line(
+        &self,
+        row: &[String],
+        widths: &[usize],
+        paint: impl Fn(usize, &str) -> String,
+    ) -> String {
+        let mut line = String::new();
+        let mut blanks = 0;
+        for (column, cell) in row.iter().enumerate() {
+            let free = widths[column].saturating_sub(columns(cell));
+            let (before, after) = match self.align[column] {
+                Align::Left => (0, free),
+                Align::Right => (free, 0),
+            };
+            // Blanks are held back until something follows, so that no line ends in them.
+            blanks += before;
+            if !cell.is_empty() {
+                line.push_str(&" ".repeat(blanks));
+                line.push_str(&paint(column, cell));
+                blanks = 0;
+            }
+            blanks += after + 2;
+        }
+        line
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Align, Table};
+    use crate::style::{Role, Style};
+    use crate::testing::without_colour;
+
+    #[test]
+    fn paint_takes_no_columns() {
+        let mut table = Table::new(&[("word", Align::Left), ("n", Align::Right)]);
+        table.row(["worse".to_owned(), "4".to_owned()]);
+        table.row([String::new(), "12".to_owned()]);
+        let painted = table.painted(Style::Coloured, |row, column| {
+            (row == 0 && column == 0).then_some(Role::Bad)
+        });
+        let plain: Vec<String> = painted.iter().map(|line| without_colour(line)).collect();
+        assert_eq!(plain, ["word    n", "worse   4", "       12"]);
+        assert_eq!(plain, table.lines());
+        assert_eq!(painted[1], "\u{1b}[1m\u{1b}[31mworse\u{1b}[0m   4");
+    }
 
     #[test]
     fn columns_are_aligned_and_missing_cells_are_dashes() {

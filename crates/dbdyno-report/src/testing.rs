@@ -9,8 +9,10 @@ use dbdyno_model::{Class, Facts, Run, Tune, Verdict};
 use dbdyno_stats::{interval_of_log_ratios, s_d, smallest_detectable_effect};
 
 mod advice;
+mod measured;
 
 pub(crate) use advice::{findings, plan};
+pub(crate) use measured::{interrupted, with_dropped_pairs, with_unsafe_runs};
 
 const LEVEL: f64 = 0.9818;
 
@@ -248,7 +250,8 @@ fn run(number: u32, pair: u32, arm: &str, tps: f64) -> Run {
         series: (1..=64)
             .map(|at| second(at, tps, number, checkpoints))
             .collect(),
-        ..Run::default()
+        warm_up_s: f64::from(if arm == "shipped" { 2 } else { 4 + number % 3 }),
+        ..measured::figures(number, pair, arm)
     }
 }
 

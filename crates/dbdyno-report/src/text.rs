@@ -6,6 +6,9 @@ pub const DEFAULT_WIDTH: usize = 80;
 /// Below this, tables and settings no longer fit; a narrower terminal wraps by itself.
 const MIN_WIDTH: usize = 60;
 
+/// Below this, even a page that folds its tables wraps by itself.
+const MIN_NARROW_WIDTH: usize = 40;
+
 /// Stays beside the number before it.
 const UNITS: [&str; 16] = [
     "%", "×", "s", "ms", "µs", "min", "h", "d", "TPS", "B", "KiB", "MiB", "GiB", "TiB", "pair",
@@ -15,6 +18,18 @@ const UNITS: [&str; 16] = [
 /// The width a page is laid out for.
 pub(crate) fn page_width(width: usize) -> usize {
     width.max(MIN_WIDTH)
+}
+
+/// The width of a page that folds its tables where they do not fit.
+pub(crate) fn narrow_page_width(width: usize) -> usize {
+    width.max(MIN_NARROW_WIDTH)
+}
+
+/// Text without control characters: what comes out of a document must not steer a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect()
 }
 
 /// Columns that a text takes: our texts hold no wide or combining characters.
@@ -87,17 +102,32 @@ pub(crate) fn list(items: &[String]) -> String {
 
 /// The text, cut where it is longer than so many columns.
 pub(crate) fn cut(text: &str, most: usize) -> String {
-    if columns(text) <= most {
-        return text.to_owned();
+    let text = clean(text);
+    if columns(&text) <= most {
+        return text;
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
     format!("{kept}…")
 }
 
+/// Prose, cut between words where that leaves most of it.
+pub(crate) fn cut_words(text: &str, most: usize) -> String {
+    let cut = cut(text, most);
+    let Some(kept) = cut.strip_suffix('…').filter(|_| columns(text) > most) else {
+        return cut;
+    };
+    // A word that ends just where the text was cut is whole.
+    let whole = clean(text).chars().nth(columns(kept)) == Some(' ');
+    match kept.trim_end().rsplit_once(' ') {
+        Some((words, _)) if !whole && columns(words) * 2 > most => format!("{}…", words.trim_end()),
+        _ => format!("{}…", kept.trim_end()),
+    }
+}
+
 /// Words between spaces, units glued to their numbers.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in clean(text).split_whitespace() {
         let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
         match words.last_mut() {
             Some(last) if UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit()) => {
@@ -134,6 +164,23 @@ mod tests {
             ["differences under", "3.9 % cannot"]
         );
         assert_eq!(hang("why: ", "aa bb cc", 11), ["why: aa bb", "     cc"]);
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(wrap("a\u{1b}[2J b", 20), ["a [2J b"]);
+        assert_eq!(cut("a\u{1b}[2J", 4), "a […");
+        assert_eq!(clean("a\tb\u{7}"), "a b ");
+    }
+
+    #[test]
+    fn prose_is_cut_between_words() {
+        let text = "speed of long analytical queries";
+        assert_eq!(cut_words(text, 32), text);
+        assert_eq!(cut_words(text, 28), "speed of long analytical…");
+        assert_eq!(cut_words(text, 25), "speed of long analytical…");
+        assert_eq!(cut_words(text, 24), "speed of long…");
+        assert_eq!(cut_words("analytical queries", 6), "analy…");
     }
 
     #[test]

@@ -1,14 +1,20 @@
-//! The verdict as a person reads it in ten seconds.
+//! The verdict as a person reads it in ten seconds, and the story of its trial on one screen.
 
-use dbdyno_model::tune::Arm;
 use dbdyno_model::verdict::Word;
-use dbdyno_model::{Class, Tune, Verdict};
+use dbdyno_model::{Class, Run, Tune, Verdict};
 
+use crate::html::story::{alerts, headline};
 use crate::number;
+use crate::plan::class_words;
 use crate::style::{Role, Style};
-use crate::table::{Align, Table};
-use crate::text::{columns, hang, list, page, page_width, plural, wrap};
+use crate::text::{columns, hang, list, narrow_page_width, page, plural, wrap};
 
+mod changes;
+mod charts;
+#[cfg(test)]
+mod examples;
+mod figures;
+mod pairs;
 mod price;
 
 pub use price::price_of_safety;
@@ -16,44 +22,72 @@ pub use price::price_of_safety;
 /// Must stand beside any number of such a workload, whether the document says so or not.
 const TPCC_DISCLAIMER: &str = "derived from TPC-C, not comparable with audited results";
 
-/// The sentence, what it was measured on, the arms, what could have been seen, and `next`, the
-/// command that would tell more, where the trial could not decide. At most twelve lines of 80
-/// columns, but for what warns: caveats, failed checks, and the price of safety.
+/// A screen: the lists of changes and findings give way to it, warnings never do.
+const MOST_LINES: usize = 40;
+const MOST_LINES_WITH_CHARTS: usize = 50;
+/// From this width on there are charts.
+const CHART_WIDTH: usize = 110;
+
+/// Failed checks and notes told one by one.
+const CHECKS_TOLD: usize = 2;
+const NOTES_TOLD: usize = 3;
+
+/// The story of a trial on one screen: what was proven and on what, what to know before quoting
+/// it, the arms side by side, every pair, what was changed and what was not, the price of safety,
+/// and where the rest is. `next` is the command that would tell more, where the trial could not
+/// decide. From 110 columns on with charts, of which every figure is there as a number too.
 #[must_use]
 pub fn verdict_page(tune: &Tune, next: Option<&str>, width: usize, style: Style) -> String {
-    let width = page_width(width);
-    let Some(verdict) = &tune.verdict else {
-        return not_measured(tune, next, width, style);
+    let width = narrow_page_width(width);
+    let lines = match &tune.verdict {
+        Some(verdict) => measured(tune, verdict, next, width, style),
+        None => not_measured(tune, next, width, style),
     };
+    page(&lines)
+}
+
+fn measured(
+    tune: &Tune,
+    verdict: &Verdict,
+    next: Option<&str>,
+    width: usize,
+    style: Style,
+) -> Vec<String> {
     let broken = broken_checks(tune);
-    let mut lines = Vec::new();
-    if !broken.is_empty() {
-        let text = format!(
-            "Consistency check failed ({}): the numbers below are worthless.",
-            list(&broken)
-        );
-        let lost = hang("! ", &text, width);
-        lines.extend(lost.iter().map(|line| style.paint(Role::Bad, line)));
-    }
+    let mut lines = failed_checks(tune, &broken, width, style);
     lines.extend(opening(verdict, broken.is_empty(), width, style));
     let measured = format!("Measured on {}", measured_on(tune, verdict));
     lines.extend(wrap(&measured, width));
-    lines.extend(arms_table(tune, verdict, width, style));
-    lines.extend(wrap(&p99_line(tune, verdict), width));
+    lines.extend(caveats(tune, verdict, width, style));
     lines.extend(wrap(&noise_line(verdict), width));
-    if let Some(line) = checkpoint_line(verdict) {
-        lines.extend(wrap(&line, width));
-    }
     if matches!(verdict.word, Word::Undecided | Word::TooNoisy) {
         lines.extend(next_lines(next, width, style));
     }
-    lines.extend(caveats(tune, verdict, width, style));
-    let mut text = page(&lines);
-    if let Some(price) = price_of_safety(tune, width, style) {
-        text.push('\n');
-        text.push_str(&price);
+    let pairs = pairs::kept(tune, verdict);
+    lines.push(String::new());
+    lines.extend(figures::lines(tune, verdict, width, style));
+    lines.extend(pairs::lines(tune, verdict, &pairs, width));
+    let charted = width >= CHART_WIDTH && !pairs.is_empty();
+    if charted {
+        let told = verdict.word != Word::TooNoisy;
+        let interval = verdict.interval.filter(|_| told);
+        lines.push(String::new());
+        lines.extend(charts::lines(verdict, &pairs, interval, width, style));
     }
-    text
+    lines.push(String::new());
+
+    let mut last = price::lines(tune, width, style);
+    last.extend(notes(tune, width, style));
+    last.extend(rest(tune, width));
+    let most = if charted {
+        MOST_LINES_WITH_CHARTS
+    } else {
+        MOST_LINES
+    };
+    let room = most.saturating_sub(lines.len() + last.len());
+    lines.extend(changes::lines(tune, room, width, style));
+    lines.extend(last);
+    lines
 }
 
 /// The verdict in one sentence, without a full stop:
@@ -171,73 +205,8 @@ pub(crate) fn disclaimer(tune: &Tune, verdict: &Verdict) -> Option<String> {
     said.or_else(|| is_tpcc.then(|| TPCC_DISCLAIMER.to_owned()))
 }
 
-/// Base and judged arm, then other safe ones; the unsafe ones stand with their price.
-fn arms_table(tune: &Tune, verdict: &Verdict, width: usize, style: Style) -> Vec<String> {
-    let mut table = Table::new(&[
-        ("arm", Align::Left),
-        ("class", Align::Left),
-        ("TPS", Align::Right),
-        ("WAL per tx", Align::Right),
-        ("p99", Align::Right),
-        ("recovery", Align::Right),
-    ]);
-    let judged = |arm: &&Arm| arm.name == verdict.base || arm.name == verdict.arm;
-    let others = |arm: &&Arm| !judged(arm) && arm.class == Class::Safe;
-    let arms = tune.arms.iter();
-    for arm in arms.clone().filter(judged).chain(arms.filter(others)) {
-        table.row(arm_cells(arm));
-    }
-    let mut lines = table.fit(width);
-    if let Some(head) = lines.first_mut() {
-        *head = style.paint(Role::Dim, head);
-    }
-    lines
-}
-
-/// Name, class, TPS, WAL a transaction, p99 and recovery of an arm.
-fn arm_cells(arm: &Arm) -> [String; 6] {
-    let p99 = arm.latency_ms.map(|latency| latency.p99);
-    [
-        arm.name.clone(),
-        arm.class.as_str().to_owned(),
-        number::or_missing(arm.tps_mean, number::measured),
-        number::or_missing(arm.wal_bytes_per_transaction, |bytes| {
-            number::bytes(bytes.round() as u64)
-        }),
-        number::or_missing(p99, number::duration_ms),
-        number::or_missing(arm.recovery_s, number::duration),
-    ]
-}
-
-/// From when p99 counts, and how it changed where both arms had the same fixed rate.
-fn p99_line(tune: &Tune, verdict: &Verdict) -> String {
-    const UNKNOWN_ORIGIN: &str = "– (not recorded)";
-    let origin = |name: &str| {
-        let arm = tune.arms.iter().find(|arm| arm.name == name)?;
-        arm.latency_ms?;
-        arm.latency_origin.as_deref()
-    };
-    let mut line = match (origin(&verdict.base), origin(&verdict.arm)) {
-        (None, None) => "p99 was not measured".to_owned(),
-        (Some(base), Some(arm)) if base == arm => format!("p99 from the {arm}"),
-        (base, arm) => format!(
-            "p99 of {}: from the {}; of {}: from the {}",
-            verdict.base,
-            base.unwrap_or(UNKNOWN_ORIGIN),
-            verdict.arm,
-            arm.unwrap_or(UNKNOWN_ORIGIN)
-        ),
-    };
-    let change = verdict.p99_ratio.zip(verdict.p99_interval);
-    if let Some((ratio, interval)) = change.filter(|_| verdict.word != Word::TooNoisy) {
-        line.push_str(": ");
-        line.push_str(&number::change(ratio, interval));
-    }
-    line
-}
-
 fn noise_line(verdict: &Verdict) -> String {
-    let mut line = match verdict.noise_floor {
+    match verdict.noise_floor {
         // A percentage beyond that would only look like knowledge.
         Some(floor) if floor > 1.0 => {
             "Noise floor: even a doubling cannot be seen with this budget".to_owned()
@@ -247,31 +216,7 @@ fn noise_line(verdict: &Verdict) -> String {
             number::percent(floor)
         ),
         None => format!("Noise floor: {} (it takes two pairs)", number::MISSING),
-    };
-    if verdict.discarded_pairs > 0 && verdict.word != Word::TooNoisy {
-        line.push_str("; ");
-        line.push_str(&plural(verdict.discarded_pairs.into(), "pair"));
-        line.push_str(" dropped");
     }
-    line
-}
-
-/// The ratio with and without the checkpoint that each run ends with; none without intervals.
-fn checkpoint_line(verdict: &Verdict) -> Option<String> {
-    if verdict.word == Word::TooNoisy || verdict.metric != "tps_with_checkpoint" {
-        return None;
-    }
-    let charged = number::ratio(verdict.ratio?, verdict.interval?);
-    let without = match (
-        verdict.ratio_without_checkpoint,
-        verdict.interval_without_checkpoint,
-    ) {
-        (Some(ratio), Some(interval)) => number::ratio(ratio, interval),
-        _ => number::MISSING.to_owned(),
-    };
-    Some(format!(
-        "With closing checkpoint {charged}, without {without}"
-    ))
 }
 
 /// Names of the consistency conditions that were broken; they stand before any number.
@@ -286,40 +231,138 @@ pub(crate) fn broken_checks(tune: &Tune) -> Vec<String> {
     broken
 }
 
-/// What a reader must know before quoting a number: an unfinished trial, and the document's caveats.
+/// The loudest: which conditions were broken, where, and that nothing below is worth reading.
+fn failed_checks(tune: &Tune, broken: &[String], width: usize, style: Style) -> Vec<String> {
+    if broken.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "Consistency check failed ({}): the numbers below are worthless.",
+        list(broken)
+    );
+    let mut lines = hang("! ", &text, width);
+    let of_load = tune.consistency.iter().map(|check| (None, check));
+    let of_runs = tune.runs.iter().flat_map(|run| {
+        let checks = run.consistency.iter();
+        checks.map(move |check| (Some(run), check))
+    });
+    let told: Vec<String> = of_load
+        .chain(of_runs)
+        .filter(|(_, check)| !check.passed)
+        .map(|(run, check)| {
+            let place = run.map_or("after the load".to_owned(), |run: &Run| {
+                format!("in run {} ({})", run.number, run.arm)
+            });
+            let what = check.detail.as_ref().unwrap_or(&check.description);
+            format!("{} {place}: {what}", check.name)
+        })
+        .collect();
+    for text in told.iter().take(CHECKS_TOLD) {
+        lines.extend(hang("  ", text, width));
+    }
+    if told.len() > CHECKS_TOLD {
+        lines.push(format!("  … and {} more", told.len() - CHECKS_TOLD));
+    }
+    lines
+        .iter()
+        .map(|line| style.paint(Role::Bad, line))
+        .collect()
+}
+
+/// What a reader must know before quoting a number: arms that are not safe, and what the report
+/// says as loudly.
 fn caveats(tune: &Tune, verdict: &Verdict, width: usize, style: Style) -> Vec<String> {
-    let unfinished = (!tune.complete).then_some("The trial did not finish.");
-    unfinished
-        .into_iter()
-        .chain(verdict.caveats.iter().map(String::as_str))
-        .flat_map(|caveat| hang("! ", caveat, width))
+    let dangerous = tune.arms.iter().filter(|arm| {
+        let judged = arm.name == verdict.base || arm.name == verdict.arm;
+        judged && arm.class != Class::Safe
+    });
+    let dangerous = dangerous.map(|arm| {
+        let words = class_words(arm.class).unwrap_or_default();
+        format!("{} is {}: {words}.", arm.name, arm.class.as_str())
+    });
+    dangerous
+        .chain(alerts(tune))
+        .flat_map(|caveat| hang("! ", &caveat, width))
         .map(|line| style.paint(Role::Warn, &line))
         .collect()
 }
 
-/// The page of a document without a trial: nothing is claimed.
-fn not_measured(tune: &Tune, next: Option<&str>, width: usize, style: Style) -> String {
-    let mut lines = vec![style.paint(
-        Role::Heading,
-        "No trial was run: what this plan is worth here was not measured",
-    )];
-    for note in &tune.notes {
-        lines.extend(hang("  ", note, width));
+/// Steps that were left out; why a pair was dropped is told with the pairs.
+fn notes(tune: &Tune, width: usize, style: Style) -> Vec<String> {
+    let reasons: Vec<&str> = tune
+        .runs
+        .iter()
+        .filter_map(|run| run.discarded.as_deref())
+        .collect();
+    let told = |note: &&String| !reasons.iter().any(|reason| note.ends_with(reason));
+    let notes: Vec<&String> = tune.notes.iter().filter(told).collect();
+    let mut lines: Vec<String> = notes
+        .iter()
+        .take(NOTES_TOLD)
+        .flat_map(|note| hang("· ", note, width))
+        .collect();
+    if notes.len() > NOTES_TOLD {
+        let more = plural((notes.len() - NOTES_TOLD) as u64, "note");
+        lines.push(format!("· … and {more} more"));
     }
-    lines.extend(next_lines(next, width, style));
-    page(&lines)
+    lines
+        .iter()
+        .map(|line| style.paint(Role::Dim, line))
+        .collect()
 }
 
-/// The command is not wrapped: it is there to be copied.
+/// The page of a document without a verdict: nothing is claimed.
+fn not_measured(tune: &Tune, next: Option<&str>, width: usize, style: Style) -> Vec<String> {
+    let broken = broken_checks(tune);
+    let mut lines = failed_checks(tune, &broken, width, style);
+    let opening = headline(tune);
+    let (role, sentence) = match (broken.is_empty(), tune.complete) {
+        (false, _) => (Role::Warn, "There is no verdict".to_owned()),
+        (true, false) => (Role::Warn, opening.sentence),
+        (true, true) => (Role::Heading, opening.sentence),
+    };
+    let sentence = wrap(&sentence, width);
+    lines.extend(sentence.iter().map(|line| style.paint(role, line)));
+    lines.extend(wrap(&opening.measured_on, width));
+    lines.extend(notes(tune, width, style));
+    let mut last = next_lines(next, width, style);
+    last.extend(rest(tune, width));
+    let room = MOST_LINES.saturating_sub(lines.len() + last.len());
+    lines.extend(changes::lines(tune, room, width, style));
+    lines.extend(last);
+    lines
+}
+
+/// Where all that has no place on a screen is: every run, source and reason.
+fn rest(tune: &Tune, width: usize) -> Vec<String> {
+    if tune.name.is_empty() {
+        return Vec::new();
+    }
+    command_lines(
+        "The rest",
+        &format!("dbdyno report {} --output DIR", tune.name),
+        width,
+    )
+}
+
 fn next_lines(next: Option<&str>, width: usize, style: Style) -> Vec<String> {
     let Some(command) = next else {
         return Vec::new();
     };
-    let painted = style.paint(Role::Heading, command);
-    if columns(command) + 6 <= width {
-        vec![format!("Next: {painted}")]
+    let lines = command_lines("Next", command, width);
+    lines
+        .iter()
+        .map(|line| line.replacen(command, &style.paint(Role::Heading, command), 1))
+        .collect()
+}
+
+/// The command is not wrapped: it is there to be copied.
+fn command_lines(what: &str, command: &str, width: usize) -> Vec<String> {
+    let line = format!("{what}: {command}");
+    if columns(&line) <= width {
+        vec![line]
     } else {
-        vec!["Next:".to_owned(), format!("  {painted}")]
+        vec![format!("{what}:"), command.to_owned()]
     }
 }
 

@@ -8,6 +8,7 @@ mod judge;
 mod noise;
 mod paired;
 mod student;
+mod unpaired;
 mod warmup;
 
 pub use autocorrelation::{
@@ -22,4 +23,5 @@ pub use noise::{
 };
 pub use paired::{Interval, interval_of_log_ratios, pairs_needed, s_d, smallest_detectable_effect};
 pub use student::{normal_quantile, t_quantile, t_two_sided_p};
+pub use unpaired::unpaired_interval_of_log_ratio;
 pub use warmup::{BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, drifts, mser5, slope_per_window};

@@ -2,7 +2,7 @@
 
 use dbdyno_model::Verdict;
 
-use super::scale::{Scale, ratio_ticks};
+use super::scale::{Scale, log_range, ratio_ticks};
 use super::{LEFT, Pair, label, labels, line};
 use crate::number;
 use crate::svg::Element;
@@ -45,20 +45,13 @@ fn range(verdict: &Verdict, pairs: &[Pair<'_>]) -> [f64; 2] {
     values.push(1.0);
     values.extend(verdict.interval.into_iter().flatten());
     values.extend(floor(verdict).into_iter().flatten());
-    let drawable = values
-        .iter()
-        .filter(|value| value.is_finite() && **value > 0.0);
-    let (low, high) = drawable.fold((1.0_f64, 1.0_f64), |(low, high), value| {
-        (low.min(*value), high.max(*value))
-    });
     // Room above for the values over the dots.
-    let span = (high / low).ln().max(0.02);
-    [low * (-0.08 * span).exp(), high * (0.2 * span).exp()]
+    log_range(values, 0.08, 0.2)
 }
 
 /// The ratios between which noise hides a difference; none where it hides a doubling, since the
 /// band would be all that is seen.
-fn floor(verdict: &Verdict) -> Option<[f64; 2]> {
+pub(super) fn floor(verdict: &Verdict) -> Option<[f64; 2]> {
     let floor = verdict
         .noise_floor
         .filter(|floor| *floor > 0.0 && *floor <= 1.0)?;

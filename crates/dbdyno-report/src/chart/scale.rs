@@ -59,6 +59,48 @@ pub(super) fn ratio_ticks(low: f64, high: f64) -> (Vec<f64>, usize) {
     (values, decimals)
 }
 
+/// Lowest and highest of what can stand on a logarithmic axis, with these shares of the span
+/// below and above; 1 where nothing can.
+pub(super) fn log_range(values: impl IntoIterator<Item = f64>, below: f64, above: f64) -> [f64; 2] {
+    let drawable = values
+        .into_iter()
+        .filter(|value| value.is_finite() && *value > 0.0);
+    let range = drawable.fold(None, |range: Option<[f64; 2]>, value| {
+        let [low, high] = range.unwrap_or([value; 2]);
+        Some([low.min(value), high.max(value)])
+    });
+    let [low, high] = range.unwrap_or([1.0; 2]);
+    let span = (high / low).ln().max(0.02);
+    [low * (-below * span).exp(), high * (above * span).exp()]
+}
+
+/// Ticks of a logarithmic axis of quantities, as values and texts: 1, 2, 5 of each power of ten
+/// where at most `most` of them fit, else 1 alone.
+pub(super) fn log_ticks(low: f64, high: f64, most: usize) -> Vec<(f64, String)> {
+    let of = |digits: &'static [f64]| {
+        let steps = (-6..=9).flat_map(move |power: i32| digits.iter().map(move |d| (*d, power)));
+        steps
+            .map(|(digit, power)| (digit * 10_f64.powi(power), power))
+            .filter(|(value, _)| (low..=high).contains(value))
+            .map(|(value, power)| {
+                let text = if power >= 3 {
+                    crate::number::count(value.round() as u64)
+                } else {
+                    format!("{value:.*}", (-power).max(0) as usize)
+                };
+                (value, text)
+            })
+            .collect::<Vec<_>>()
+    };
+    let fine = of(&[1.0, 2.0, 5.0]);
+    if fine.len() <= most {
+        return fine;
+    }
+    let coarse = of(&[1.0]);
+    let every = coarse.len().div_ceil(most.max(1));
+    coarse.into_iter().step_by(every.max(1)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +119,25 @@ mod tests {
     fn a_wide_range_of_ratios_has_logarithmic_ticks() {
         assert_eq!(ratio_ticks(0.8, 12.0), (vec![1.0, 2.0, 5.0, 10.0], 0));
         assert_eq!(ratio_ticks(0.15, 1.1), (vec![0.2, 0.5, 1.0], 1));
+    }
+
+    #[test]
+    fn logarithmic_ticks_thin_out() {
+        let texts = |low, high| -> Vec<String> {
+            let ticks = log_ticks(low, high, 5);
+            ticks.into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(texts(0.4, 12.0), ["0.5", "1", "2", "5", "10"]);
+        assert_eq!(texts(0.02, 3_000.0), ["0.1", "1", "10", "100", "1,000"]);
+        assert_eq!(log_ticks(1e-4, 1e4, 5).len(), 5);
+    }
+
+    #[test]
+    fn a_range_leaves_out_what_has_no_logarithm() {
+        let range = log_range([2.0, 0.0, f64::NAN, 8.0], 0.0, 0.0);
+        assert!((range[0] - 2.0).abs() < 1e-12 && (range[1] - 8.0).abs() < 1e-12);
+        let nothing = log_range([], 0.5, 0.5);
+        assert!(nothing[0] < 1.0 && nothing[1] > 1.0);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(super) fn polyline(class: &str, points: &[[f64; 2]]) -> Element {
 
 /// End of each second, its rate and phase; without the open-loop step, whose rate is given and
 /// shows nothing of the arm. The last second of a phase is seldom whole.
-fn closed(run: &Run) -> Vec<(f64, f64, Phase)> {
+pub(super) fn closed(run: &Run) -> Vec<(f64, f64, Phase)> {
     let mut begin_s = 0.0;
     let seconds = run
         .series
