@@ -1,10 +1,10 @@
-//! Writes the reference docs that come from code: the rules and the schema of `tune --json`.
+//! Writes the reference docs that come from code: the rules and the schemas of the documents.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno_model::Tune;
+use dbdyno_model::{Comparison, Tune};
 
 use crate::command;
 
@@ -64,12 +64,14 @@ fn files() -> Result<BTreeMap<PathBuf, String>, String> {
         ));
     }
     files.insert(rules_directory().join("README.md"), index);
-    let schema = schemars::schema_for!(Tune);
-    let schema = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
-    files.insert(
-        command::root().join("docs/reference/tune.schema.json"),
-        schema + "\n",
-    );
+    for (name, schema) in [
+        ("tune", schemars::schema_for!(Tune)),
+        ("comparison", schemars::schema_for!(Comparison)),
+    ] {
+        let schema = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
+        let path = format!("docs/reference/{name}.schema.json");
+        files.insert(command::root().join(path), schema + "\n");
+    }
     Ok(files)
 }
 

@@ -2,13 +2,17 @@
 
 use std::process::Command;
 
-use crate::{command, servers};
+use crate::{browser, command, servers};
 
 /// Tests whose names begin so are about what only root can do.
 const ROOT_ONLY: &str = "needs_root_";
+/// Tests whose names begin so open pages in Chromium.
+const BROWSER_ONLY: &str = "needs_browser_";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let servers = servers::fetch()?;
+    let root = is_root()?;
+    let browser = browser::fetch(root);
     // First without the servers' libraries: they are for the servers, not for the compiler.
     command::cargo(&["test", "--workspace", "--no-run"])?;
     let mut test = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
@@ -20,31 +24,58 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
         test.env("LD_LIBRARY_PATH", libraries);
     }
     test.args(arguments).arg("--");
-    let skipped = if is_root()? { Vec::new() } else { root_only()? };
-    if !skipped.is_empty() {
-        test.args(["--skip", ROOT_ONLY]);
+    let mut skipped = Vec::new();
+    if !root {
+        skipped.push(Skipped::new(ROOT_ONLY, "need root")?);
+    }
+    match browser {
+        Ok(browser) => {
+            test.env("DBDYNO_TEST_BROWSER", browser.directory);
+            test.env("DBDYNO_TEST_CHROMIUM", browser.chromium);
+        }
+        Err(why) => skipped.push(Skipped::new(BROWSER_ONLY, &format!("open pages: {why}"))?),
+    }
+    for skipped in &skipped {
+        test.args(["--skip", skipped.prefix]);
     }
     command::run(&mut test)?;
     println!("\nservers tested:");
     for directory in &servers.bin_directories {
         println!("  {}", directory.display());
     }
-    if !skipped.is_empty() {
-        println!("{} tests need root and were not run:", skipped.len());
-        skipped.iter().for_each(|name| println!("  {name}"));
+    for Skipped { why, tests, .. } in skipped {
+        println!("{} tests {why}; not run:", tests.len());
+        tests.iter().for_each(|name| println!("  {name}"));
     }
     Ok(())
+}
+
+/// Tests that cannot run here, and why.
+struct Skipped {
+    prefix: &'static str,
+    why: String,
+    tests: Vec<String>,
+}
+
+impl Skipped {
+    fn new(prefix: &'static str, why: &str) -> Result<Self, String> {
+        Ok(Self {
+            prefix,
+            why: why.to_owned(),
+            tests: tests_with(prefix)?,
+        })
+    }
 }
 
 fn is_root() -> Result<bool, String> {
     Ok(command::read(Command::new("id").arg("-u"))?.trim() == "0")
 }
 
-fn root_only() -> Result<Vec<String>, String> {
+fn tests_with(prefix: &str) -> Result<Vec<String>, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut list = Command::new(cargo);
     list.current_dir(command::root())
-        .args(["test", "--workspace", "--", "--list", ROOT_ONLY]);
+        .args(["test", "--workspace", "--", "--list", prefix]);
     let text = command::read(&mut list)?;
     Ok(text
         .lines()

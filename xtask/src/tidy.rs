@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::command;
 
 /// What each crate may use of ours. An edge that is not here does not belong into the tree.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("dbdyno-model", &[]),
     ("dbdyno-stats", &[]),
     ("dbdyno-rules", &["model"]),
     ("dbdyno-report", &["model", "stats"]),
     ("dbdyno-bench", &["model", "stats"]),
+    ("dbdyno-store", &["model"]),
     ("dbdyno-target", &["model"]),
+    // What tests share: nobody may use it but as a dev-dependency.
+    ("dbdyno-testing", &["target", "model"]),
     (
         "dbdyno-trial",
         &["target", "bench", "rules", "stats", "model"],
@@ -21,13 +24,13 @@ const EDGES: [(&str, &[&str]); 9] = [
     (
         "dbdyno",
         &[
-            "trial", "target", "bench", "rules", "report", "stats", "model",
+            "trial", "target", "store", "bench", "rules", "report", "stats", "model",
         ],
     ),
     (
         "xtask",
         &[
-            "trial", "target", "bench", "rules", "report", "stats", "model",
+            "trial", "target", "store", "bench", "rules", "report", "stats", "model",
         ],
     ),
 ];

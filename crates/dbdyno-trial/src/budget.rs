@@ -19,6 +19,8 @@ pub struct Budget {
 
 /// Clone, start, connect, check and stop around the load of one run, at 10 warehouses.
 const OVERHEAD_S: f64 = 8.0;
+/// Below this MSER-5 has too few batches to find the end of a warm-up.
+pub const LEAST_LOAD_S: u64 = 11;
 /// Loading and checking the template.
 const LOAD_S: f64 = 45.0;
 
@@ -55,6 +57,12 @@ impl Budget {
             "normal" => Some(Self::proof()),
             _ => None,
         }
+    }
+
+    /// The same pairs with so many seconds of closed-loop load in each run.
+    #[must_use]
+    pub fn with_load(self, load: Duration) -> Self {
+        Self { load, ..self }
     }
 
     /// About how long a trial with so many arms takes if it needs every pair.

@@ -62,5 +62,6 @@ pub trait Events {
     /// A run has ended: save it now, so that a later failure costs nothing.
     fn run_ended(&mut self, run: &Run) -> io::Result<()>;
     fn pair_ended(&mut self, estimate: &Estimate<'_>, progress: &Progress);
-    fn note(&mut self, note: &str);
+    /// The runs of a pair do not count: mark them where they were saved.
+    fn pair_discarded(&mut self, pair: u32, why: &str) -> io::Result<()>;
 }

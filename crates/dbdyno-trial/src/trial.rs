@@ -17,6 +17,7 @@ use dbdyno_target::lab::Lab;
 
 use crate::arm::ArmSpec;
 use crate::budget::Budget;
+use crate::disk::full_or;
 use crate::error::TrialError;
 use crate::events::{Estimate, Events, Progress};
 use crate::execute::{Failure, Order, execute};
@@ -124,7 +125,9 @@ impl Trial<'_> {
                     for run in self.runs.iter_mut().filter(|run| run.pair == Some(pair)) {
                         run.discarded.get_or_insert_with(|| why.clone());
                     }
-                    events.note(&format!("pair {pair} is discarded and repeated: {why}"));
+                    events
+                        .pair_discarded(pair, &why)
+                        .map_err(TrialError::Sink)?;
                     if too_noisy(&design, self.dropped as usize) {
                         return Ok(true);
                     }
@@ -177,9 +180,13 @@ impl Trial<'_> {
             let run = match execute(self.lab, self.spec, &order, self.stop, events) {
                 Ok(run) => run,
                 Err(Failure::ServerGone { reason, log }) => {
+                    // Without room it would only die again.
+                    if let Some(full) = self.lab.disk_full(&reason) {
+                        return Err(full.into());
+                    }
                     return self.died(arm, reason, log).map(Some);
                 }
-                Err(Failure::Fatal(error)) => return Err(error),
+                Err(Failure::Fatal(error)) => return Err(full_or(self.lab, error)),
             };
             self.learn(begun.elapsed().as_secs_f64());
             events.run_ended(&run).map_err(TrialError::Sink)?;
@@ -236,7 +243,8 @@ impl Trial<'_> {
                 open_loop_tps: None,
                 progress: &progress,
             };
-            let run = recover(self.lab, self.spec, &order, self.stop, events)?;
+            let run = recover(self.lab, self.spec, &order, self.stop, events)
+                .map_err(|failure| full_or(self.lab, failure.into()))?;
             events.run_ended(&run).map_err(TrialError::Sink)?;
             self.runs.push(run);
         }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use dbdyno_trial::Budget;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dbdyno_trial::{Budget, LEAST_LOAD_S};
 
 use crate::exit;
 
@@ -17,7 +17,132 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Plan a tuning and prove by measurement what it is worth
-    Tune(Tune),
+    Tune(Box<Tune>),
+    /// Show a stored trial again, in any form
+    Report(Report),
+    /// Put two or more stored runs or files side by side
+    Compare(Compare),
+    /// List, show, remove, export and import stored trials
+    Runs(RunsCommand),
+}
+
+/// Where runs are kept.
+#[derive(Debug, Args)]
+pub(crate) struct StoreAt {
+    /// Where runs are kept: a PostgreSQL address for a team, or a file; your own store if not given
+    #[arg(
+        long,
+        value_name = "ADDRESS|FILE",
+        env = "DBDYNO_STORE",
+        hide_env_values = true,
+        global = true
+    )]
+    pub(crate) store: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Html,
+    Markdown,
+    Json,
+    /// The picture of the pairs alone
+    Svg,
+}
+
+/// Show a stored trial again, in any form.
+#[derive(Debug, Args)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct Report {
+    /// A trial that `dbdyno runs list` shows (its name, a unique part of it, or latest), or a JSON file
+    #[arg(value_name = "TRIAL|FILE", default_value = "latest")]
+    pub(crate) trial: String,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with_all = ["output", "open"])]
+    pub(crate) format: Format,
+
+    /// Write report.html, report.md and report.json into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Open the page in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+}
+
+/// Put two or more stored runs or files side by side.
+///
+/// Each is TRIAL (the arm that it judged), TRIAL:ARM, or TRIAL/NUMBER for a single run; TRIAL is a
+/// name that `dbdyno runs list` shows, a unique part of it, latest, or a JSON file.
+#[derive(Debug, Args)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct Compare {
+    /// What the others are compared with
+    pub(crate) base: String,
+
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+
+    /// Print the comparison's document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+}
+
+/// List, show, remove, export and import stored trials.
+#[derive(Debug, Args)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct RunsCommand {
+    #[command(subcommand)]
+    pub(crate) action: Runs,
+
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Runs {
+    /// All trials, newest first
+    List {
+        /// Print JSON instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// One trial, as `dbdyno tune` printed it
+    Show {
+        #[arg(default_value = "latest")]
+        trial: String,
+    },
+    /// Remove trials with all their runs
+    Remove {
+        #[arg(required = true, value_name = "TRIAL")]
+        trials: Vec<String>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Write a trial's document, to carry it elsewhere
+    Export {
+        trial: String,
+        /// Into this file instead of standard output
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take in documents that were exported or written elsewhere
+    Import {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
 }
 
 /// Plan a tuning and prove by measurement what it is worth.
@@ -42,6 +167,10 @@ pub(crate) struct Tune {
     /// quick: 4 pairs, about 6 min on 2 cores; normal: 4 to 10 pairs, 25 min; proof: 8 to 20, 60 min
     #[arg(long, value_name = "quick|normal|proof", default_value = "quick")]
     pub(crate) budget: Budget,
+
+    /// Seconds of load in each run, warm-up included, instead of the budget's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_LOAD_S..=3_600))]
+    pub(crate) run_seconds: Option<u64>,
 
     /// TPC-C's scale; about 0.1 GB each, twice
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -68,9 +197,12 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 
-    /// Directory for the run's document
+    /// Also write report.html, report.md and report.json into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreAt,
 
     /// Leave the lab server's directory in place
     #[arg(long)]

@@ -7,6 +7,9 @@ mod exit;
 mod files;
 mod interrupt;
 mod printer;
+mod report_files;
+mod selection;
+mod store;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,9 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Tune(arguments) => commands::tune::run(&arguments, &printer, &interrupt),
+        Command::Report(arguments) => commands::report::run(&arguments, &printer),
+        Command::Compare(arguments) => commands::compare::run(&arguments, &printer),
+        Command::Runs(arguments) => commands::runs::run(&arguments, &printer),
     };
     match result {
         Ok(()) => Exit::Done.into(),

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use crate::exit::{Exit, Failure};
 use dbdyno_report::{DEFAULT_WIDTH, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -53,8 +54,7 @@ impl Printer {
         })
     }
 
-    /// Data, to standard output.
-    pub(crate) fn data(&self, text: &str) -> std::io::Result<()> {
+    fn data(&self, text: &str) -> std::io::Result<()> {
         let write = || {
             let mut out = anstream::stdout().lock();
             out.write_all(text.as_bytes())?;
@@ -64,6 +64,17 @@ impl Printer {
             out.flush()
         };
         self.around_bar(write)
+    }
+
+    /// The answer of a command, to standard output.
+    pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
+        self.data(text).map_err(|error| {
+            Failure::new(
+                Exit::Surroundings,
+                format!("cannot write the result: {error}"),
+                None,
+            )
+        })
     }
 
     /// One line of what happened, to standard error.

@@ -4,31 +4,27 @@
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use dbdyno_target::connection::connect;
-use dbdyno_target::lab::{Binaries, Home, Lab, LabOptions, Wanted};
 use dbdyno_target::process::{self, Signal};
+use dbdyno_testing::{Running, binaries};
 
 const CANARY: &str = "canary-7391";
 
-struct Place(PathBuf);
+/// A place, and the command line that works in it.
+struct Place(dbdyno_testing::Place);
 
 impl Place {
     fn new(name: &str) -> Self {
-        let root = std::env::temp_dir().join(format!("dbdyno-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&root).unwrap();
-        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Self(root)
+        Self(dbdyno_testing::Place::new(&format!("cli-{name}")))
     }
 
     fn dbdyno(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno"));
         command
             .args(arguments)
-            .env("DBDYNO_DATA_DIR", &self.0)
+            .env("DBDYNO_DATA_DIR", &self.0.root)
             .env_remove("PGPASSWORD");
         command.env("NO_COLOR", "1").stdin(Stdio::null());
         command
@@ -39,12 +35,12 @@ impl Place {
     }
 
     fn labs(&self) -> usize {
-        std::fs::read_dir(self.0.join("labs")).map_or(0, Iterator::count)
+        self.0.labs()
     }
 
     /// Postmasters of labs in this place.
     fn servers(&self) -> Vec<u32> {
-        let labs = self.0.join("labs").display().to_string();
+        let labs = self.0.home.labs.display().to_string();
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         processes
             .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
@@ -57,26 +53,6 @@ impl Place {
             })
             .collect()
     }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn binaries() -> PathBuf {
-    let directories = std::env::var("DBDYNO_TEST_PG_DIRS").unwrap_or_default();
-    if let Some(first) = directories
-        .split(':')
-        .find(|directory| !directory.is_empty())
-    {
-        return PathBuf::from(first);
-    }
-    let home = Home::find(&|name| std::env::var(name).ok()).unwrap();
-    Binaries::find(&Wanted::default(), &home, &|_| {})
-        .unwrap()
-        .directory
 }
 
 fn stderr(output: &Output) -> String {
@@ -97,7 +73,7 @@ fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
 #[test]
 fn wrong_input_is_refused_by_name_with_the_next_step_and_code_2() {
     let place = Place::new("usage");
-    let file = place.0.join("file");
+    let file = place.0.root.join("file");
     std::fs::write(&file, "SELECT nothing(:undefined);\n").unwrap();
     let file = file.display().to_string();
     let below_a_file = format!("{file}/out");
@@ -158,20 +134,12 @@ fn help_names_the_exit_codes() {
 }
 
 /// A server of the user's, as far as dbdyno can tell.
-fn own_server(place: &Place) -> (Lab, dbdyno_target::lab::Server) {
-    let root = place.0.join("own");
-    let home = Home {
-        labs: root.join("labs"),
-        binaries: root.join("binaries"),
-    };
-    let binaries = Binaries::at(&binaries()).unwrap();
-    let lab = Lab::create(&home, binaries, &LabOptions::default()).unwrap();
-    let server = lab.start_empty(&std::collections::BTreeMap::new()).unwrap();
-    (lab, server)
+fn own_server() -> Running {
+    Running::start(binaries(), &[])
 }
 
-fn url(server: &dbdyno_target::lab::Server, user: &str, database: &str) -> String {
-    let dbdyno_model::Address::Socket(directory) = server.connection().address else {
+fn url(own: &Running, user: &str, database: &str) -> String {
+    let dbdyno_model::Address::Socket(directory) = own.connection().address else {
         panic!("not a socket")
     };
     format!(
@@ -183,8 +151,8 @@ fn url(server: &dbdyno_target::lab::Server, user: &str, database: &str) -> Strin
 #[test]
 fn a_given_server_is_read_and_not_written() {
     let place = Place::new("target");
-    let (_lab, server) = own_server(&place);
-    let mut client = connect(&server.connection()).unwrap();
+    let own = own_server();
+    let mut client = own.client();
     let settings = "SELECT string_agg(name || setting, ',' ORDER BY name) FROM pg_settings \
         WHERE name NOT LIKE 'application_name'";
     let state = "SELECT (SELECT count(*) FROM pg_class)::text || pg_current_xact_id()::text";
@@ -192,7 +160,7 @@ fn a_given_server_is_read_and_not_written() {
         client.query_one(settings, &[]).unwrap().get(0),
         client.query_one(state, &[]).unwrap().get(0),
     );
-    let target = format!("{}&password={CANARY}", url(&server, "postgres", "postgres"));
+    let target = format!("{}&password={CANARY}", url(&own, "postgres", "postgres"));
     let output = place.run(&["tune", &target]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -217,36 +185,29 @@ fn a_given_server_is_read_and_not_written() {
     assert!(json["verdict"].is_null() && json["complete"] == true);
     let everything = format!("{text}{json}{}", stderr(&output));
     assert!(!everything.contains(CANARY), "a password leaked");
-    for entry in std::fs::read_dir(place.0.join("runs")).unwrap().flatten() {
-        let saved = std::fs::read_to_string(entry.path()).unwrap();
+    let stored = place.run(&["runs", "list", "--json"]);
+    let stored: serde_json::Value = serde_json::from_slice(&stored.stdout).unwrap();
+    assert_eq!(stored.as_array().unwrap().len(), 2);
+    for trial in stored.as_array().unwrap() {
+        let output = place.run(&["runs", "export", trial["name"].as_str().unwrap()]);
+        let saved = String::from_utf8(output.stdout).unwrap();
         assert!(
-            !saved.contains(CANARY),
-            "a password leaked into {}",
-            entry.path().display()
-        );
-        assert_eq!(
-            std::fs::metadata(entry.path())
-                .unwrap()
-                .permissions()
-                .mode()
-                & 0o777,
-            0o600
+            saved.contains("dbdyno.tune/1") && !saved.contains(CANARY),
+            "a password leaked"
         );
     }
+    let file = place.0.root.join("store.sqlite");
+    let mode = std::fs::metadata(file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
 fn a_role_without_privileges_gets_a_plan_and_the_grant_that_is_missing() {
     let place = Place::new("grant");
-    let (_lab, server) = own_server(&place);
-    let mut client = connect(&server.connection()).unwrap();
+    let own = own_server();
+    let mut client = own.client();
     client.batch_execute("CREATE ROLE reader LOGIN").unwrap();
-    let output = place.run(&[
-        "tune",
-        &url(&server, "reader", "postgres"),
-        "--memory",
-        "8GB",
-    ]);
+    let output = place.run(&["tune", &url(&own, "reader", "postgres"), "--memory", "8GB"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(text.contains("GRANT pg_"), "{text}");
@@ -256,8 +217,8 @@ fn a_role_without_privileges_gets_a_plan_and_the_grant_that_is_missing() {
 #[test]
 fn the_twin_asks_before_it_loads_the_servers_own_machine() {
     let place = Place::new("twin");
-    let (_lab, server) = own_server(&place);
-    let output = place.run(&["tune", &url(&server, "postgres", "postgres"), "--twin-here"]);
+    let own = own_server();
+    let output = place.run(&["tune", &url(&own, "postgres", "postgres"), "--twin-here"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--yes"), "{}", stderr(&output));
     assert_eq!(place.labs(), 0);
@@ -265,7 +226,7 @@ fn the_twin_asks_before_it_loads_the_servers_own_machine() {
 
 fn start(place: &Place, arguments: &[&str]) -> Child {
     let mut command = place.dbdyno(arguments);
-    command.arg("--server-bin").arg(binaries());
+    command.arg("--server-bin").arg(binaries().directory);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
@@ -292,7 +253,7 @@ fn interrupted_when(name: &str, ready: impl Fn(&Place) -> bool) {
 }
 
 fn some_lab_has(place: &Place, what: &str) -> bool {
-    let labs = std::fs::read_dir(place.0.join("labs"))
+    let labs = std::fs::read_dir(&place.0.home.labs)
         .into_iter()
         .flatten()
         .flatten();
@@ -315,7 +276,7 @@ fn an_interrupt_leaves_nothing_behind_while_the_server_is_read() {
 fn an_interrupt_leaves_nothing_behind_while_data_is_loaded() {
     interrupted_when("loading", |place| {
         let path = |lab: std::fs::DirEntry| lab.path().join("template/dbdyno.conf");
-        let labs = std::fs::read_dir(place.0.join("labs"))
+        let labs = std::fs::read_dir(&place.0.home.labs)
             .into_iter()
             .flatten()
             .flatten();
@@ -358,7 +319,7 @@ fn a_full_disk_is_told_and_nothing_stays() {
     let place = Place::new("full");
     let output = place
         .dbdyno(&["tune", "--warehouses", "10000", "--server-bin"])
-        .arg(binaries())
+        .arg(binaries().directory)
         .output()
         .unwrap();
     let text = stderr(&output);
@@ -370,9 +331,9 @@ fn a_full_disk_is_told_and_nothing_stays() {
 #[test]
 fn a_shell_pipe_that_closes_is_no_crash() {
     let place = Place::new("pipe");
-    let (_lab, server) = own_server(&place);
+    let own = own_server();
     let mut child = place
-        .dbdyno(&["tune", &url(&server, "postgres", "postgres")])
+        .dbdyno(&["tune", &url(&own, "postgres", "postgres")])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -381,5 +342,5 @@ fn a_shell_pipe_that_closes_is_no_crash() {
     let output = child.wait_with_output().unwrap();
     let text = stderr(&output);
     assert!(!text.contains("panicked"), "{text}");
-    assert!(Path::new(&place.0).exists());
+    assert!(place.0.root.exists());
 }

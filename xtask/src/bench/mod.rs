@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures for docs/performance.md, each with the command that makes it.
 
+mod compare;
 mod load;
 mod noise;
 mod start;
@@ -10,17 +11,18 @@ use std::process::Command;
 
 use crate::command;
 
-const NAMES: &str = "start, load, noise, trial";
+const NAMES: &str = "compare, start, load, noise, trial";
 
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     command::cargo(&["build", "--release", "-p", "dbdyno"])?;
     let names = if names.is_empty() {
-        &["start", "load", "noise", "trial"]
+        &["compare", "start", "load", "noise", "trial"]
     } else {
         names
     };
     for name in names {
         match *name {
+            "compare" => compare::run()?,
             "start" => start::run()?,
             "load" => load::run()?,
             "noise" => noise::run()?,

@@ -1,3 +1,6 @@
 //! One module a command.
 
+pub(crate) mod compare;
+pub(crate) mod report;
+pub(crate) mod runs;
 pub(crate) mod tune;

@@ -1,39 +1,59 @@
 //! The document of one `tune`, saved after every step that cost time.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dbdyno_model::run::Run;
 use dbdyno_model::tune::{Machine, Server, Workload};
 use dbdyno_model::{Facts, Finding, Plan, Tune};
+use dbdyno_store::{Store, StoreError};
 use dbdyno_target::lab::Home;
 
 use super::options::Options;
 use crate::exit::{Exit, Failure};
-use crate::{clock, files};
+use crate::printer::Printer;
+use crate::report_files::ReportFiles;
+use crate::{clock, files, store};
 
+/// Where a trial is kept, proven to take it before anything is measured.
 #[derive(Debug)]
-pub(super) struct Document {
-    pub(super) path: PathBuf,
-    pub(super) tune: Tune,
+pub(super) struct Place {
+    store: Store,
+    output: Option<ReportFiles>,
+    /// A document goes here if the store fails in the middle of a trial.
+    rescue: PathBuf,
 }
 
-/// Where the document will be, proven writable before anything is measured.
-pub(super) fn directory(options: &Options, home: &Home) -> Result<PathBuf, Failure> {
-    let own = home.labs.parent().unwrap_or(Path::new(".")).join("runs");
-    let directory = options.output.clone().unwrap_or(own);
-    files::make_writable(&directory).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            format!("cannot write to {}: {error}", directory.display()),
-            Some("pass --output DIR, a directory that you may write to".into()),
-        )
-    })?;
-    Ok(directory)
+impl Place {
+    pub(super) fn prepare(
+        options: &Options,
+        home: &Home,
+        printer: &Printer,
+    ) -> Result<Self, Failure> {
+        let output = options
+            .output
+            .as_deref()
+            .map(|directory| ReportFiles::prepare(directory, None))
+            .transpose()?;
+        Ok(Self {
+            store: store::open(options.store.as_deref(), printer)?,
+            output,
+            rescue: home.data().join("rescued"),
+        })
+    }
+}
+
+/// The trial so far, in memory and where it is kept.
+#[derive(Debug)]
+pub(super) struct Document {
+    place: Place,
+    /// The file that holds what the store would not take.
+    rescued: Option<PathBuf>,
+    pub(super) tune: Tune,
 }
 
 impl Document {
     pub(super) fn new(
-        directory: &Path,
+        place: Place,
         options: &Options,
         facts: Facts,
         findings: Vec<Finding>,
@@ -41,11 +61,9 @@ impl Document {
         machine: Machine,
         server: Server,
     ) -> Self {
-        let name = format!("tune-{}-{}", clock::file_stamp(), std::process::id());
-        let path = directory.join(format!("{name}.json"));
         let tune = Tune {
             schema: Tune::SCHEMA.to_owned(),
-            name,
+            name: format!("tune-{}-{}", clock::file_stamp(), clock::suffix()),
             dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             command: options.command.clone(),
             started_at: clock::now(),
@@ -70,7 +88,11 @@ impl Document {
             notes: Vec::new(),
             facts,
         };
-        Self { path, tune }
+        Self {
+            place,
+            rescued: None,
+            tune,
+        }
     }
 
     pub(super) fn describe_workload(&mut self, options: &Options, constants: Option<Constants>) {
@@ -93,25 +115,88 @@ impl Document {
         });
     }
 
-    pub(super) fn add_run(&mut self, run: &Run) -> std::io::Result<()> {
+    /// The first writing: a store that does not take it ends the trial before it begins.
+    pub(super) fn save(&mut self) -> Result<(), Failure> {
+        self.place
+            .store
+            .save(&self.tune)
+            .map_err(|error| store::failure(&error))
+    }
+
+    pub(super) fn add_run(&mut self, run: &Run) -> std::io::Result<Option<String>> {
         self.tune.runs.push(run.clone());
-        self.save()
+        let saved = self.place.store.add_run(&self.tune.name, run);
+        self.kept(saved)
     }
 
-    pub(super) fn save(&self) -> std::io::Result<()> {
-        files::write(&self.path, dbdyno_report::to_json(&self.tune).as_bytes())
+    /// Marks the runs of the pair that are not marked yet.
+    pub(super) fn discard_pair(&mut self, pair: u32, why: &str) -> std::io::Result<Option<String>> {
+        let of_pair = self
+            .tune
+            .runs
+            .iter_mut()
+            .filter(|run| run.pair == Some(pair));
+        for run in of_pair {
+            run.discarded.get_or_insert_with(|| why.to_owned());
+        }
+        let saved = self.place.store.discard_pair(&self.tune.name, pair, why);
+        self.kept(saved)
     }
 
-    pub(super) fn finish(&mut self, complete: bool) -> Result<(), Failure> {
+    /// Puts the whole document into a file where the store did not take a part of it; says so once.
+    fn kept(&mut self, saved: Result<(), StoreError>) -> std::io::Result<Option<String>> {
+        let Err(error) = saved else {
+            return Ok(None);
+        };
+        let first = self.rescued.is_none();
+        let path = self.rescue()?;
+        Ok(first.then(|| format!("{error}; what is measured goes to {}", path.display())))
+    }
+
+    fn rescue(&mut self) -> std::io::Result<PathBuf> {
+        files::make_writable(&self.place.rescue)?;
+        let path = self.place.rescue.join(format!("{}.json", self.tune.name));
+        files::write(&path, dbdyno_report::to_json(&self.tune).as_bytes())?;
+        self.rescued = Some(path.clone());
+        Ok(path)
+    }
+
+    /// Nothing more will be measured: what is printed now is what will be kept.
+    pub(super) fn end(&mut self, complete: bool) {
         self.tune.complete = complete;
         self.tune.finished_at = Some(clock::now());
-        self.save().map_err(|error| {
-            Failure::new(
-                Exit::Surroundings,
-                format!("cannot write {}: {error}", self.path.display()),
-                Some("the last whole version of it is still there".into()),
-            )
-        })
+    }
+
+    /// Writes the whole document, and the report where one was asked for; tells where it is.
+    pub(super) fn keep(&mut self, printer: &Printer) -> Result<(), Failure> {
+        let stored = self.place.store.save(&self.tune);
+        match &stored {
+            Ok(()) => {
+                // The store has all of it again.
+                if let Some(path) = self.rescued.take() {
+                    let _ = std::fs::remove_file(path);
+                }
+                printer.say(&format!(
+                    "saved as {}; `dbdyno report --open` shows it",
+                    self.tune.name
+                ));
+            }
+            Err(error) => {
+                let path = self.rescue().map_err(|failed| {
+                    let message = format!("{error}, and {failed}: the run could not be kept");
+                    Failure::new(Exit::Surroundings, message, error.hint())
+                })?;
+                printer.say(&format!(
+                    "{error}; saved in {}: `dbdyno runs import` takes it in",
+                    path.display()
+                ));
+            }
+        }
+        if let Some(output) = &self.place.output {
+            let page = output.write(&self.tune)?;
+            printer.say(&format!("report in {}", page.display()));
+        }
+        stored.map_err(|error| store::failure(&error))
     }
 }
 

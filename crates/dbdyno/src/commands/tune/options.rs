@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dbdyno_bench::script::Script;
 use dbdyno_bench::tpcc;
@@ -23,6 +24,7 @@ pub(super) struct Options {
     pub(super) target: Option<Connection>,
     pub(super) workload: Workload,
     pub(super) budget: Budget,
+    run_seconds: Option<u64>,
     pub(super) connections: u32,
     pub(super) seed: u64,
     /// Names of the arms, base first; empty for the usual two.
@@ -30,6 +32,7 @@ pub(super) struct Options {
     pub(super) show_unsafe: bool,
     pub(super) memory_bytes: Option<u64>,
     pub(super) output: Option<PathBuf>,
+    pub(super) store: Option<String>,
     pub(super) keep: bool,
     pub(super) yes: bool,
     pub(super) json: bool,
@@ -43,13 +46,15 @@ impl Options {
         let target = arguments.target.as_deref().map(resolve).transpose()?;
         Ok(Self {
             workload: workload(arguments)?,
-            budget: arguments.budget.clone(),
+            budget: sized(arguments.budget.clone(), arguments.run_seconds),
+            run_seconds: arguments.run_seconds,
             connections: arguments.connections,
             seed: arguments.seed,
             arms: arguments.arms.clone(),
             show_unsafe: arguments.show_unsafe,
             memory_bytes: arguments.memory.as_deref().map(memory).transpose()?,
             output: arguments.output.clone(),
+            store: arguments.store.store.clone(),
             keep: arguments.keep,
             yes: arguments.yes,
             json: arguments.json,
@@ -76,6 +81,11 @@ impl Options {
         }
     }
 
+    /// The budget that goes further, with runs of the same length where one was given.
+    pub(super) fn next_budget(&self) -> Option<Budget> {
+        Some(sized(self.budget.next()?, self.run_seconds))
+    }
+
     /// The same command with another budget, for the reader to go on with.
     pub(super) fn command_with(&self, budget: &Budget) -> String {
         let mut words = Vec::new();
@@ -91,6 +101,13 @@ impl Options {
         }
         words.push(format!("--budget {budget}"));
         words.join(" ")
+    }
+}
+
+fn sized(budget: Budget, run_seconds: Option<u64>) -> Budget {
+    match run_seconds {
+        Some(seconds) => budget.with_load(Duration::from_secs(seconds)),
+        None => budget,
     }
 }
 

@@ -5,10 +5,10 @@ use dbdyno_model::tune::{Machine, Server};
 use dbdyno_model::{Connection, Facts, Finding, Plan};
 use dbdyno_report::{findings_short, plan_as_alter_system, plan_as_conf, plan_page, to_json};
 
-use super::document::{self, Document};
+use super::document::{Document, Place};
 use super::options::Options;
 use super::{facts, lab, machine};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::printer::Printer;
 
 /// The server's facts, findings and plan.
@@ -43,7 +43,7 @@ pub(super) fn run(
     printer: &Printer,
 ) -> Result<(), Failure> {
     let home = lab::home(printer)?;
-    let directory = document::directory(options, &home)?;
+    let place = Place::prepare(options, &home, printer)?;
     printer.step(&format!("reading {}", target.display()));
     let assessed = read(options.memory_bytes, target)?;
     let machine = assessed
@@ -52,32 +52,23 @@ pub(super) fn run(
         .as_ref()
         .map(machine::of)
         .unwrap_or_default();
-    let mut document = document(&directory, options, assessed, machine);
+    let mut document = document(place, options, assessed, machine);
     document
         .tune
         .notes
         .push("no trial was run: --twin-here runs one on this machine".into());
-    document.finish(true)?;
+    document.end(true);
     let text = if options.json {
         to_json(&document.tune)
     } else {
         page(&document, printer)
     };
-    printer.data(&text).map_err(|error| stdout(&error))?;
-    printer.say(&format!("saved as {}", document.path.display()));
-    Ok(())
-}
-
-pub(super) fn stdout(error: &std::io::Error) -> Failure {
-    Failure::new(
-        Exit::Surroundings,
-        format!("cannot write the result: {error}"),
-        None,
-    )
+    printer.result(&text)?;
+    document.keep(printer)
 }
 
 pub(super) fn document(
-    directory: &std::path::Path,
+    place: Place,
     options: &Options,
     assessed: Assessed,
     machine: Machine,
@@ -99,7 +90,7 @@ pub(super) fn document(
         findings,
         plan,
     } = assessed;
-    Document::new(directory, options, facts, findings, plan, machine, server)
+    Document::new(place, options, facts, findings, plan, machine, server)
 }
 
 /// The plan and its two written forms.

@@ -30,6 +30,19 @@ impl<'a> Screen<'a> {
     }
 }
 
+impl Screen<'_> {
+    /// What was measured is kept elsewhere where the store fails, and that is said.
+    fn keep(
+        &mut self,
+        save: impl FnOnce(&mut Document) -> io::Result<Option<String>>,
+    ) -> io::Result<()> {
+        if let Some(told) = save(self.document)? {
+            self.printer.say(&told);
+        }
+        Ok(())
+    }
+}
+
 /// Progress of the load, from whichever of its threads.
 pub(super) fn loading(printer: &Printer, begun: std::time::Instant, progress: LoadProgress) {
     let elapsed = begun.elapsed().as_secs_f64();
@@ -102,7 +115,7 @@ impl Events for Screen<'_> {
     }
 
     fn run_ended(&mut self, run: &Run) -> io::Result<()> {
-        self.document.add_run(run)
+        self.keep(|document| document.add_run(run))
     }
 
     fn pair_ended(&mut self, estimate: &Estimate<'_>, progress: &Progress) {
@@ -117,8 +130,10 @@ impl Events for Screen<'_> {
         self.printer.say(&format!("[{elapsed}] {line}"));
     }
 
-    fn note(&mut self, note: &str) {
-        self.printer.say(note);
-        self.document.tune.notes.push(note.to_owned());
+    fn pair_discarded(&mut self, pair: u32, why: &str) -> io::Result<()> {
+        let note = format!("pair {pair} is discarded and repeated: {why}");
+        self.printer.say(&note);
+        self.document.tune.notes.push(note);
+        self.keep(|document| document.discard_pair(pair, why))
     }
 }

@@ -8,19 +8,18 @@ use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::facts::{Facts, Intent};
 use dbdyno_model::verdict::Word;
-use dbdyno_report::{number, pairs_svg, to_json, verdict_page};
+use dbdyno_report::{number, to_json, verdict_page};
 use dbdyno_rules::solver;
 use dbdyno_target::lab::{Lab, Stop, Wanted};
 use dbdyno_trial::{ArmSpec, Spec, TrialError, load_template};
 
-use super::document::{self, Constants, Document};
+use super::document::{Constants, Document, Place};
 use super::options::Options;
 use super::plan_only::{self, Assessed};
 use super::screen::{self, Screen};
 use super::{arms, facts, lab, machine};
 use crate::clock;
 use crate::exit::{Exit, Failure};
-use crate::files;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
@@ -41,7 +40,7 @@ pub(super) fn embedded(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let home = lab::home(printer)?;
-    let directory = document::directory(options, &home)?;
+    let place = Place::prepare(options, &home, printer)?;
     let memory_bytes = facts::memory_here(&facts::of_host(), options.memory_bytes)?;
     let lab = lab::create(options, &options.wanted, &home, memory_bytes, printer)?;
     interrupt.watch_over(lab.abort_handle());
@@ -61,7 +60,7 @@ pub(super) fn embedded(
         assessed,
         caveats,
     };
-    prove(options, setup, &directory, printer, interrupt)
+    prove(options, setup, place, printer, interrupt)
 }
 
 /// With `--twin-here`: the server's own settings against the recommended ones, both sized for the
@@ -73,7 +72,7 @@ pub(super) fn twin(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let home = lab::home(printer)?;
-    let directory = document::directory(options, &home)?;
+    let place = Place::prepare(options, &home, printer)?;
     printer.step(&format!("reading {}", target.display()));
     // --memory speaks of the twin.
     let server = plan_only::read(None, target)?;
@@ -81,9 +80,7 @@ pub(super) fn twin(
     if !options.json {
         let text = dbdyno_report::plan_page(&server.plan, printer.width(), printer.style());
         let text = format!("for {}\n\n{text}\non the twin\n", target.display());
-        printer
-            .data(&text)
-            .map_err(|error| plan_only::stdout(&error))?;
+        printer.result(&text)?;
     }
     let postgres = server.facts.postgres.as_ref();
     let major = postgres.map_or(0, dbdyno_model::postgres::Postgres::major);
@@ -121,7 +118,7 @@ pub(super) fn twin(
         assessed,
         caveats,
     };
-    prove(options, setup, &directory, printer, interrupt)
+    prove(options, setup, place, printer, interrupt)
 }
 
 /// A trial takes all CPUs for minutes: where the server itself runs here, its owner has to agree.
@@ -171,7 +168,7 @@ fn assess(
 fn prove(
     options: &Options,
     setup: Setup,
-    directory: &std::path::Path,
+    place: Place,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
@@ -190,7 +187,7 @@ fn prove(
         .map(machine::of)
         .unwrap_or_default();
     let arms = arms::choose(options, base_name, base, &assessed.plan)?;
-    let mut document = plan_only::document(directory, options, assessed, machine);
+    let mut document = plan_only::document(place, options, assessed, machine);
     document.tune.server.binaries = Some(lab.binaries().directory.display().to_string());
     document.describe_workload(options, constants(options));
     announce(options, &lab, &arms, &mut document, printer)?;
@@ -199,8 +196,9 @@ fn prove(
             .tune
             .notes
             .push("the plan changes nothing, so there is nothing to measure".into());
-        document.finish(true)?;
-        return show(options, &document, None, printer);
+        document.end(true);
+        show(options, &document, None, printer)?;
+        return document.keep(printer);
     }
     load(
         options,
@@ -233,20 +231,17 @@ fn prove(
     document.tune.arms = outcome.arms;
     document.tune.prices = outcome.prices;
     document.tune.verdict = Some(outcome.verdict);
-    document.finish(outcome.error.is_none())?;
     if let Some(error) = outcome.error {
-        printer.say(&format!(
-            "what was measured is in {}",
-            document.path.display()
-        ));
+        document.end(false);
+        document.keep(printer)?;
         return Err(trial_failure(&error));
     }
-    show(
-        options,
-        &document,
-        next(options, &document).as_deref(),
-        printer,
-    )
+    document.end(true);
+    let next = next(options, &document);
+    // A closed pipe must not cost what was measured.
+    let shown = show(options, &document, next.as_deref(), printer);
+    document.keep(printer)?;
+    shown
 }
 
 fn constants(options: &Options) -> Option<Constants> {
@@ -270,18 +265,10 @@ fn announce(
     document: &mut Document,
     printer: &Printer,
 ) -> Result<(), Failure> {
-    document.save().map_err(|error| {
-        Failure::new(
-            Exit::Surroundings,
-            format!("cannot write {}: {error}", document.path.display()),
-            None,
-        )
-    })?;
+    document.save()?;
     if !options.json {
         let text = plan_only::findings_and_plan(&document.tune, printer);
-        printer
-            .data(&text)
-            .map_err(|error| plan_only::stdout(&error))?;
+        printer.result(&text)?;
     }
     if options.memory_bytes.is_some() && !lab.is_capped() {
         let note = "the memory cap sizes the server but is not enforced: no memory cgroup may be made here";
@@ -352,7 +339,7 @@ fn next(options: &Options, document: &Document) -> Option<String> {
     let word = document.tune.verdict.as_ref()?.word;
     let budget = match word {
         Word::TooNoisy => options.budget.clone(),
-        Word::Undecided => options.budget.next()?,
+        Word::Undecided => options.next_budget()?,
         _ => return None,
     };
     let minutes = budget.seconds(document.tune.arms.len()) / 60.0;
@@ -374,19 +361,5 @@ fn show(
         let page = verdict_page(&document.tune, next, printer.width(), printer.style());
         format!("\n{page}")
     };
-    printer
-        .data(&text)
-        .map_err(|error| plan_only::stdout(&error))?;
-    if let Some(svg) = pairs_svg(&document.tune) {
-        let path = document.path.with_extension("svg");
-        files::write(&path, svg.as_bytes()).map_err(|error| {
-            Failure::new(
-                Exit::Surroundings,
-                format!("cannot write {}: {error}", path.display()),
-                None,
-            )
-        })?;
-    }
-    printer.say(&format!("saved as {}", document.path.display()));
-    Ok(())
+    printer.result(&text)
 }
