@@ -54,7 +54,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Report {
-    /// A trial that `dbdyno runs list` shows (its name, a unique part of it, or latest), or a JSON file
+    /// A trial that `dbdyno runs list` shows (its name, a unique beginning or its last part, or latest), or a JSON file
     #[arg(value_name = "TRIAL|FILE", default_value = "latest")]
     pub(crate) trial: String,
 
@@ -77,7 +77,7 @@ pub(crate) struct Report {
 /// Put two or more stored runs or files side by side.
 ///
 /// Each is TRIAL (the arm that it judged), TRIAL:ARM, or TRIAL/NUMBER for a single run; TRIAL is a
-/// name that `dbdyno runs list` shows, a unique part of it, latest, or a JSON file.
+/// name that `dbdyno runs list` shows, a unique beginning or its last part, latest, or a JSON file.
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Compare {

@@ -27,6 +27,7 @@ use tokio::sync::watch;
 pub use connect::{TlsUnsupported, client_config};
 pub use error::DriverError;
 pub(crate) use error::{deepest, is_client_error};
+pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};

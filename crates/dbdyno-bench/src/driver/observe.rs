@@ -12,8 +12,9 @@ use super::thread::{Event, Pace};
 use super::{Driver, DriverError, TICK, lock};
 use crate::recorder::{SECOND, Tally};
 
-/// An observation that begins within this time of the last one's end leaves no gap to it.
-const AT_ONCE: Duration = Duration::from_millis(100);
+/// An observation that begins within this time of the last one's end leaves no gap to it. Within a
+/// second, since the recorders then still hold what was done meanwhile.
+pub const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// How late the end of what a flag tells may be seen.
 const FLAG_TICK: Duration = Duration::from_millis(5);

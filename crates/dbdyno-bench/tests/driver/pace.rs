@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use dbdyno_bench::driver::{DriverError, NoSampler, Options, Sampler, ServerCounters, Until};
+use dbdyno_bench::driver::{
+    AT_ONCE, DriverError, NoSampler, Options, Sampler, ServerCounters, Until,
+};
 use dbdyno_bench::workload::When;
 use dbdyno_model::run::Phase;
 
@@ -56,7 +58,9 @@ fn closed_loop_counts_are_the_servers() {
         .observe(Until::Flag(&flag), &mut NoSampler, &mut |_| ())
         .unwrap();
     thread.join().unwrap();
-    assert_eq!(second.start_s, first.end_s);
+    // A machine that stalls between the two lines above may be late for it.
+    let gap = second.start_s - first.end_s;
+    assert!(gap == 0.0 || gap >= AT_ONCE.as_secs_f64(), "{gap}");
     assert!(
         (1.25..10.0).contains(&second.seconds()),
         "{}",

@@ -87,7 +87,7 @@ fn prices(tune: &Tune) -> Vec<Html> {
     let risks = classes.iter().map(|class| {
         el("li")
             .child(badge::class(*class))
-            .text(format!(" {}.", changes::class_words(*class)))
+            .text(format!(": {}.", changes::class_words(*class)))
     });
     vec![
         el("h3").text("The price of safety"),

@@ -102,12 +102,17 @@ pub(crate) fn alerts(tune: &Tune) -> Vec<String> {
 
 /// Transactions that failed in kept runs, where they are too many to be passed over.
 fn errors(tune: &Tune) -> Option<String> {
-    let (mut failed, mut done) = (0, 0);
+    let (mut failed, mut done) = (0_u64, 0_u64);
     for run in tune.runs.iter().filter(|run| is_kept(run)) {
-        failed += run.errors.values().sum::<u64>();
-        done += run.window.transactions + run.checkpoint.transactions;
+        failed = run
+            .errors
+            .values()
+            .fold(failed, |sum, count| sum.saturating_add(*count));
+        for segment in [run.window, run.checkpoint] {
+            done = done.saturating_add(segment.transactions);
+        }
     }
-    let share = failed as f64 / (failed + done).max(1) as f64;
+    let share = failed as f64 / (failed as f64 + done as f64).max(1.0);
     (share > WORTH_SAYING_ERRORS).then(|| {
         format!(
             "{} failed in the kept runs ({} of all); the runs' table counts them.",

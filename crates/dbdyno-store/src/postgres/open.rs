@@ -41,7 +41,7 @@ impl Postgres {
                 written_by,
             }),
             Found::SomethingElse(why) => Err(StoreError::Foreign { location, why }),
-            // Every step begins with what it finds, so that the schema is there after the last one.
+            // `migrate` goes on until there are tables.
             Found::NoSchema | Found::EmptySchema => Err(StoreError::Failed {
                 operation: OPEN,
                 location,

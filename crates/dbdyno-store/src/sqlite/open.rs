@@ -28,18 +28,18 @@ impl Sqlite {
         // Relative paths may change their meaning, and `file:` would have one of its own.
         let path = std::path::absolute(path).map_err(StoreError::io("resolve", path))?;
         make_directory(&path)?;
-        match open(&path, patience) {
+        match open_again(&path, patience) {
             Err(StoreError::Damaged { .. }) => {}
             other => return other.map(|sqlite| (sqlite, None)),
         }
         let guard = Guard::wait(&path)?;
         // Another dbdyno may have moved it while this one waited.
-        match open(&path, patience) {
+        match open_again(&path, patience) {
             Err(StoreError::Damaged { .. }) => {}
             other => return other.map(|sqlite| (sqlite, None)),
         }
         let moved = move_aside(&path, &guard)?;
-        Ok((open(&path, patience)?, Some(moved)))
+        Ok((open_again(&path, patience)?, Some(moved)))
     }
 }
 
@@ -93,6 +93,16 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
     })
 }
 
+/// Between finding a file and opening it, another dbdyno may have moved it aside.
+fn open_again(path: &Path, patience: Duration) -> Result<Sqlite, StoreError> {
+    match open(path, patience) {
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            open(path, patience)
+        }
+        result => result,
+    }
+}
+
 /// Opens a file that is sound, ours and not newer; touches none that is not.
 fn open(path: &Path, patience: Duration) -> Result<Sqlite, StoreError> {
     check_kind(path)?;
@@ -122,9 +132,10 @@ fn open(path: &Path, patience: Duration) -> Result<Sqlite, StoreError> {
     }
     // SQLite falls back to reading where it may not write, and would fail at the first run.
     if connection.is_readonly(MAIN_DB).map_err(explained)? {
-        return Err(not_writable(OPEN, path).unwrap_or(StoreError::ReadOnly {
+        return Err(not_writable(OPEN, path).unwrap_or(StoreError::Failed {
             operation: OPEN,
             location,
+            message: "it can only be read".into(),
         }));
     }
     prepare(&connection, patience).map_err(explained)?;

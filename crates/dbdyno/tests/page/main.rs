@@ -126,7 +126,7 @@ fn needs_browser_the_check_finds_what_is_wrong() {
              <body><main><h1>x</h1>{body}</main></body></html>"
         )
     };
-    for (name, body, expected) in [
+    let wrong = [
         ("wide", "<div style=\"width:3000px\">x</div>", "overflow"),
         (
             "script",
@@ -149,11 +149,16 @@ fn needs_browser_the_check_finds_what_is_wrong() {
             "<figure><figcaption>x</figcaption></figure>",
             "no chart",
         ),
-    ] {
-        let found = complaints(&[write(&place.root, name, &page(body))]);
-        assert!(
-            found.iter().any(|complaint| complaint.contains(expected)),
-            "{name}: {found:?}"
-        );
+    ];
+    let pages: Vec<PathBuf> = wrong
+        .iter()
+        .map(|(name, body, _)| write(&place.root, name, &page(body)))
+        .collect();
+    let found = complaints(&pages);
+    for (name, _, expected) in wrong {
+        let of_page = format!("{name}.html: ");
+        let told =
+            |complaint: &String| complaint.starts_with(&of_page) && complaint.contains(expected);
+        assert!(found.iter().any(told), "{name}: {found:?}");
     }
 }

@@ -178,8 +178,11 @@ fn costs(tune: &Tune, arms: &[&Arm], judged: Option<&Verdict>) -> Vec<Row> {
 
 /// Share of block reads that found their page in shared buffers.
 fn buffer_hits(run: &Run) -> Option<f64> {
-    let (hit, read) = (run.server.blocks_hit?, run.server.blocks_read?);
-    (hit + read > 0).then(|| hit as f64 / (hit + read) as f64)
+    let (hit, read) = (
+        run.server.blocks_hit? as f64,
+        run.server.blocks_read? as f64,
+    );
+    (hit + read > 0.0).then(|| hit / (hit + read))
 }
 
 fn row(name: &str, arms: &[&Arm], value: impl Fn(&Arm) -> Option<String>, ratio: String) -> Row {
