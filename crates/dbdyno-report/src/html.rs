@@ -12,7 +12,6 @@ mod findings;
 mod method;
 mod plan;
 mod risks;
-pub(crate) mod story;
 mod table;
 mod tree;
 mod verdict;
@@ -20,6 +19,7 @@ mod verdict;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::story;
 use tree::{Html, el};
 
 /// Nothing may be loaded from anywhere, and nothing may run.

@@ -16,6 +16,7 @@ pub mod progress;
 mod quote;
 pub mod runs;
 mod spark;
+mod story;
 pub mod style;
 pub mod svg;
 pub mod table;

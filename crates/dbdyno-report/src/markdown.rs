@@ -2,9 +2,9 @@
 
 use dbdyno_model::Tune;
 
-use crate::html::story::{self, Sign, changes, machine, metrics, risks, rounds, untested};
 use crate::number;
 use crate::plan::needs_words;
+use crate::story::{self, Sign, changes, machine, metrics, risks, rounds, untested};
 use crate::text::plural;
 
 mod text;

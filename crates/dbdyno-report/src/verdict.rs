@@ -3,9 +3,9 @@
 use dbdyno_model::verdict::Word;
 use dbdyno_model::{Class, Run, Tune, Verdict};
 
-use crate::html::story::{alerts, headline};
 use crate::number;
 use crate::plan::class_words;
+use crate::story::{alerts, headline};
 use crate::style::{Role, Style};
 use crate::text::{columns, hang, list, narrow_page_width, page, plural, wrap};
 

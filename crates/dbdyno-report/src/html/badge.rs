@@ -2,8 +2,8 @@
 
 use dbdyno_model::{Class, Severity};
 
-use super::story::Sign;
 use super::tree::{Html, el};
+use crate::story::Sign;
 use crate::svg::Element;
 
 /// The verdict's word with its shape.

@@ -3,12 +3,12 @@
 use dbdyno_model::tune::Price;
 use dbdyno_model::{Class, Tune};
 
-use super::story::{changes, metrics};
 use super::table::{Cell, headed};
 use super::tree::{Html, el};
 use super::{badge, figure, glued};
 use crate::chart::{bars_figure, latency_figure, series_figure};
 use crate::number;
+use crate::story::{changes, metrics};
 
 pub(super) fn section(tune: &Tune) -> Html {
     let section = super::section("evidence", "Evidence");

@@ -2,10 +2,10 @@
 
 use dbdyno_model::{Severity, Tune};
 
-use super::story::changes::{Unapplied, by_reason, unapplied};
 use super::tree::{Html, el};
 use super::{badge, glued, plan};
 use crate::plan::needs_words;
+use crate::story::changes::{Unapplied, by_reason, unapplied};
 use crate::text::plural;
 
 pub(super) fn section(tune: &Tune) -> Html {
@@ -41,7 +41,7 @@ pub(super) fn section(tune: &Tune) -> Html {
 fn item(item: &Unapplied<'_>) -> Html {
     let mut text = el("div").class("why");
     if let Some(finding) = item.finding {
-        text = text.child(el("p").text(glued(&super::story::sentence(&finding.message))));
+        text = text.child(el("p").text(glued(&crate::story::sentence(&finding.message))));
     }
     for action in &item.actions {
         text = text.child(

@@ -3,11 +3,11 @@
 use dbdyno_model::run::Check;
 use dbdyno_model::{Run, Tune};
 
-use super::story::{self, changes, machine, noise, rounds};
 use super::table::{Cell, headed, pairs, scrolled, table};
 use super::tree::{Html, el};
 use super::{badge, glued};
 use crate::number;
+use crate::story::{self, changes, machine, noise, rounds};
 
 pub(super) fn section(tune: &Tune) -> Html {
     let about = el("div")

@@ -3,11 +3,11 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Change, Finding, Tune};
 
-use super::story::changes::{finding_of, ordered, shown};
 use super::table::{Cell, scrolled, table};
 use super::tree::{Html, el};
 use super::{badge, glued};
 use crate::plan::{needs_words, plan_as_alter_system, plan_as_conf};
+use crate::story::changes::{finding_of, ordered, shown};
 use crate::text::plural;
 
 pub(super) fn section(tune: &Tune) -> Html {
@@ -52,7 +52,7 @@ fn item(tune: &Tune, change: &Change) -> Html {
         .child(el("code").class("to").text(shown(&change.to)));
     let mut why = el("div")
         .class("why")
-        .child(el("p").text(glued(&super::story::sentence(&change.why))));
+        .child(el("p").text(glued(&crate::story::sentence(&change.why))));
     if let Some(gives_up) = &change.gives_up {
         why = why.child(
             el("p")
@@ -103,7 +103,7 @@ pub(super) fn evidence(finding: &Finding, with_message: bool) -> Html {
         ),
     );
     if with_message {
-        let message = glued(&super::story::sentence(&finding.message));
+        let message = glued(&crate::story::sentence(&finding.message));
         details = details.child(el("p").text(message));
     }
     if !finding.evidence.is_empty() || !finding.sources.is_empty() {

@@ -3,9 +3,9 @@
 use dbdyno_model::Tune;
 
 use super::glued;
-use super::story::risks::{Point, risks};
-use super::story::untested::untested;
 use super::tree::{Html, el};
+use crate::story::risks::{Point, risks};
+use crate::story::untested::untested;
 
 pub(super) fn section(tune: &Tune) -> Html {
     let risks = risks(tune);

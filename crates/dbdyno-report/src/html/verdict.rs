@@ -2,10 +2,10 @@
 
 use dbdyno_model::Tune;
 
-use super::story::{self, Big};
 use super::tree::{Html, el};
 use super::{badge, figure, glued};
 use crate::chart::pairs_figure;
+use crate::story::{self, Big};
 
 pub(super) fn section(tune: &Tune) -> Html {
     let headline = story::headline(tune);

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use dbdyno_model::tune::Arm;
 use dbdyno_model::{Change, Class, Needs, Severity, Tune, Verdict};
 
-use crate::html::story::changes::{unapplied, unmeasured};
 use crate::plan::{class_role, class_words, needs_words, shown};
+use crate::story::changes::{unapplied, unmeasured};
 use crate::style::{Role, Style};
 use crate::text::{clean, columns, cut, cut_words, plural, wrap};
 

@@ -2,8 +2,8 @@
 
 use dbdyno_model::{Tune, Verdict};
 
-use crate::html::story::metrics::metrics;
 use crate::number::MISSING;
+use crate::story::metrics::metrics;
 use crate::style::{Role, Style};
 use crate::table::{Align, Table};
 use crate::text::{columns, cut, wrap};

@@ -3,8 +3,8 @@
 use dbdyno_model::verdict::Word;
 use dbdyno_model::{Run, Tune, Verdict};
 
-use crate::html::story::rounds::rounds;
 use crate::number;
+use crate::story::rounds::rounds;
 use crate::text::{columns, hang, plural, wrap};
 
 /// Reasons told in full, of those that differ.

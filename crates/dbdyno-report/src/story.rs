@@ -1,4 +1,4 @@
-//! What a report says in words, from the document alone: one story for HTML and Markdown.
+//! What a report says in words, from the document alone: one story for HTML, Markdown and the terminal.
 
 use dbdyno_model::run::Check;
 use dbdyno_model::{Run, Tune};
