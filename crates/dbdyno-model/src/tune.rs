@@ -76,6 +76,9 @@ pub struct Workload {
     pub warehouses: Option<u32>,
     pub connections: u32,
     pub seed: u64,
+    /// The user's own statements, whole; none for a built-in workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
     /// Must stand beside any number: `derived from TPC-C, not comparable with audited results`.
     pub disclaimer: Option<String>,
     /// NURand's C constants: of the load and of every run.

@@ -271,6 +271,13 @@ fn method(tune: &Tune) -> String {
         .map(|row| vec![text(&row.name), text(&row.value)])
         .collect();
     parts.push(folded("Machine", &table(&heads(&["", ""]), &machine, 2)));
+    let script = tune
+        .workload
+        .as_ref()
+        .and_then(|workload| workload.script.as_deref());
+    parts.extend(
+        script.map(|script| folded("The statements of the workload", &block("sql", script))),
+    );
     if tune.command.is_empty() {
         parts.push("The command is not in the document.".to_owned());
     } else {

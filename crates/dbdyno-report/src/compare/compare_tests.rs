@@ -195,6 +195,22 @@ fn another_machine_or_scale_is_no_effect_of_settings() {
 }
 
 #[test]
+fn two_scripts_of_one_name_are_two_workloads() {
+    let with = |mut tune: Tune, script: &str| {
+        let workload = tune.workload.as_mut().unwrap();
+        workload.script = Some(script.to_owned());
+        tune
+    };
+    let (one, other) = (with(march(), "SELECT 1;"), with(later(), "SELECT 2;"));
+    let pair = [arm(&one, "shipped"), arm(&other, "shipped")];
+    let comparison = compared(&pair).unwrap();
+    assert_eq!(comparison.differences[0].confounded_by, ["workload"]);
+    let same = with(later(), "SELECT 1;");
+    let comparison = compared(&[arm(&one, "shipped"), arm(&same, "shipped")]).unwrap();
+    assert!(comparison.differences[0].confounded_by.is_empty());
+}
+
+#[test]
 fn what_is_nearly_the_same_or_not_known_is_not_unlike_loudly() {
     let (march, mut later) = (march(), later());
     later.machine.memory_bytes = later.machine.memory_bytes.map(|bytes| bytes - bytes / 100);

@@ -115,7 +115,24 @@ fn workload(groups: &[Group]) -> Option<Unlike> {
     } else {
         "workload"
     };
-    subject(name, groups, |group| group.workload.as_ref().map(load))
+    let scripts: Vec<Option<&str>> = groups
+        .iter()
+        .map(|group| group.workload.as_ref()?.script.as_deref())
+        .collect();
+    let other_script = scripts.iter().any(|script| *script != scripts[0]);
+    subject(name, groups, |group| {
+        let workload = group.workload.as_ref()?;
+        // Two files of one name need not hold the same.
+        let same = scripts
+            .iter()
+            .position(|script| *script == workload.script.as_deref());
+        Some(
+            match same.filter(|_| other_script && workload.script.is_some()) {
+                Some(index) => format!("{}, script {}", load(workload), index + 1),
+                None => load(workload),
+            },
+        )
+    })
 }
 
 /// The load in words, without its connections.

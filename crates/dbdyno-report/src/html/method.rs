@@ -27,6 +27,7 @@ pub(super) fn section(tune: &Tune) -> Html {
         .children(settings(tune))
         .child(host(tune))
         .children(consistency(tune))
+        .children(script(tune))
         .children(notes(tune))
         .children(command(tune))
 }
@@ -313,6 +314,13 @@ fn notes(tune: &Tune) -> Vec<Html> {
         el("h3").text("Notes of the trial"),
         el("ul").children(notes.map(|note| el("li").text(glued(&story::sentence(note))))),
     ]
+}
+
+fn script(tune: &Tune) -> Option<Html> {
+    let text = tune.workload.as_ref()?.script.as_deref()?;
+    let code = el("pre").child(el("code").text(text));
+    let summary = "The statements of the workload".to_owned();
+    Some(folded(summary, scrolled("The statements", code)))
 }
 
 fn command(tune: &Tune) -> Vec<Html> {

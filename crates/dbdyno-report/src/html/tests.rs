@@ -220,6 +220,17 @@ fn what_is_broken_comes_first() {
 }
 
 #[test]
+fn the_statements_of_a_script_are_there_to_be_run_again() {
+    let mut tune = testing::tune();
+    let script = "SELECT 1 WHERE 2 < 3 AND 'a' <> '</code>';";
+    tune.workload.as_mut().unwrap().script = Some(script.to_owned());
+    let page = report_html(&tune);
+    check(&page);
+    assert!(page.contains("2 &lt; 3 AND") && !page.contains("'</code>'"));
+    assert!(crate::report_markdown(&tune).contains(script));
+}
+
+#[test]
 fn an_older_or_emptier_document_has_a_page() {
     let mut tune = testing::tune();
     tune.name.clear();

@@ -81,6 +81,15 @@ fn needs_browser_the_report_of_a_real_trial_is_sound_in_every_form() {
     let json = std::fs::read(out.join("report.json")).unwrap();
     let tune: Tune = serde_json::from_slice(&json).unwrap();
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(
+        tune.workload
+            .as_ref()
+            .unwrap()
+            .script
+            .as_ref()
+            .unwrap()
+            .contains("UPDATE account")
+    );
     let verdict = tune.verdict.as_ref().unwrap();
     assert!(tune.complete && verdict.pairs + verdict.discarded_pairs >= 4);
     assert!(page.len() < 1 << 20, "{} bytes", page.len());

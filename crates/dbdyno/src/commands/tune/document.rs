@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use dbdyno_bench::workload::Workload;
 use dbdyno_model::run::Run;
-use dbdyno_model::tune::{Machine, Server, Workload};
+use dbdyno_model::tune::{self, Machine, Server};
 use dbdyno_model::{Facts, Finding, Plan, Tune};
 use dbdyno_store::{Store, StoreError};
 use dbdyno_target::lab::Home;
@@ -98,7 +99,7 @@ impl Document {
     pub(super) fn describe_workload(&mut self, options: &Options, constants: Option<Constants>) {
         let tpcc = options.warehouses().is_some();
         self.tune.budget = Some(options.budget.to_string());
-        self.tune.workload = Some(Workload {
+        self.tune.workload = Some(tune::Workload {
             name: options.workload.name().to_owned(),
             description: format!(
                 "{}, {} connections",
@@ -108,6 +109,10 @@ impl Document {
             warehouses: options.warehouses(),
             connections: options.connections,
             seed: options.seed,
+            script: match &options.workload {
+                Workload::Script(script) => Some(script.to_string()),
+                Workload::Tpcc(_) => None,
+            },
             disclaimer: tpcc
                 .then(|| "derived from TPC-C, not comparable with audited results".to_owned()),
             c_load: constants.map(|constants| constants.load),
