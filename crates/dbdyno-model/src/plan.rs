@@ -87,10 +87,15 @@ pub struct MemoryModel {
 
 impl MemoryModel {
     pub fn sum_bytes(&self) -> u64 {
-        self.shared_buffers_bytes
-            + self.wal_buffers_bytes
-            + self.autovacuum_bytes
-            + self.active_bytes
-            + self.parallel_bytes
+        // A document may come from anywhere.
+        [
+            self.shared_buffers_bytes,
+            self.wal_buffers_bytes,
+            self.autovacuum_bytes,
+            self.active_bytes,
+            self.parallel_bytes,
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
     }
 }

@@ -62,9 +62,5 @@ pub(crate) fn failure(error: &StoreError) -> Failure {
         | StoreError::Document { .. } => Exit::Usage,
         _ => Exit::Surroundings,
     };
-    let message = match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    };
-    Failure::new(exit, message, error.hint())
+    Failure::new(exit, error.to_string(), error.hint())
 }

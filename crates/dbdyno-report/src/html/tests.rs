@@ -225,7 +225,7 @@ fn the_statements_of_a_script_are_there_to_be_run_again() {
     let script = "SELECT 1 WHERE 2 < 3 AND 'a' <> '</code>';";
     tune.workload.as_mut().unwrap().script = Some(script.to_owned());
     let page = report_html(&tune);
-    check(&page);
+    assert_eq!(check(&page), Ok(()));
     assert!(page.contains("2 &lt; 3 AND") && !page.contains("'</code>'"));
     assert!(crate::report_markdown(&tune).contains(script));
 }

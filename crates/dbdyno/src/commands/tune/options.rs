@@ -22,6 +22,7 @@ pub(super) const LEAST_MEMORY: u64 = 256 << 20;
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) target: Option<Connection>,
+    pub(super) twin_here: bool,
     pub(super) workload: Workload,
     pub(super) budget: Budget,
     run_seconds: Option<u64>,
@@ -45,6 +46,7 @@ impl Options {
     pub(super) fn check(arguments: &cli::Tune) -> Result<Self, Failure> {
         let target = arguments.target.as_deref().map(resolve).transpose()?;
         Ok(Self {
+            twin_here: arguments.twin_here,
             workload: workload(arguments)?,
             budget: sized(arguments.budget.clone(), arguments.run_seconds),
             run_seconds: arguments.run_seconds,

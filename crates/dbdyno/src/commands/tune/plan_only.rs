@@ -2,7 +2,7 @@
 
 use dbdyno_model::facts::Intent;
 use dbdyno_model::tune::{Machine, Server};
-use dbdyno_model::{Connection, Facts, Finding, Plan};
+use dbdyno_model::{Address, Connection, Facts, Finding, Plan};
 use dbdyno_report::{findings_short, plan_as_alter_system, plan_as_conf, plan_page, to_json};
 
 use super::document::{Document, Place};
@@ -83,7 +83,7 @@ pub(super) fn document(
         engine: "PostgreSQL".into(),
         version,
         binaries: None,
-        transport: "unix socket".into(),
+        transport: transport(options).into(),
     };
     let Assessed {
         facts,
@@ -91,6 +91,15 @@ pub(super) fn document(
         plan,
     } = assessed;
     Document::new(place, options, facts, findings, plan, machine, server)
+}
+
+/// A lab is reached by its socket; a server that is only read, as its address says.
+fn transport(options: &Options) -> &'static str {
+    let read = options.target.as_ref().filter(|_| !options.twin_here);
+    match read.map(|target| &target.address) {
+        None | Some(Address::Socket(_)) => "unix socket",
+        Some(_) => "TCP",
+    }
 }
 
 /// The plan and its two written forms.

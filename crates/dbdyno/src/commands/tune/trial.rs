@@ -232,6 +232,8 @@ fn prove(
     document.tune.prices = outcome.prices;
     document.tune.verdict = Some(outcome.verdict);
     if let Some(error) = outcome.error {
+        let note = format!("the trial ended early: {error}");
+        document.tune.notes.push(note);
         document.end(false);
         document.keep(printer)?;
         return Err(trial_failure(&error));
