@@ -70,6 +70,21 @@ pub struct Latency {
     pub max: f64,
 }
 
+impl Latency {
+    /// From whatever knows the value in milliseconds at a quantile, 0..1.
+    pub fn of(count: u64, mean_ms: f64, ms_at: impl Fn(f64) -> f64) -> Self {
+        Self {
+            count,
+            mean: mean_ms,
+            p50: ms_at(0.5),
+            p95: ms_at(0.95),
+            p99: ms_at(0.99),
+            p999: ms_at(0.999),
+            max: ms_at(1.0),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TransactionStats {

@@ -36,6 +36,7 @@ pub use html::report_html;
 pub use json::to_json;
 pub use markdown::report_markdown;
 pub use plan::{plan_as_alter_system, plan_as_conf, plan_page};
+pub use quote::shell_word;
 pub use runs::{Listed, runs_page};
 pub use style::Style;
 pub use text::DEFAULT_WIDTH;

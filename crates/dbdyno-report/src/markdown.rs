@@ -7,7 +7,7 @@ use crate::plan::needs_words;
 use crate::story::{self, Sign, changes, machine, metrics, risks, rounds, untested};
 use crate::text::plural;
 
-mod text;
+pub(crate) mod text;
 
 #[cfg(test)]
 mod tests;

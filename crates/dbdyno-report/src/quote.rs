@@ -1,4 +1,4 @@
-//! Names and values as PostgreSQL's SQL and configuration grammars read them.
+//! Names and values as PostgreSQL's SQL and configuration grammars read them, and words as a shell does.
 
 /// Lists whose elements the server quotes one by one: `'a, b'` would be one element to it.
 /// Source: `GUC_LIST_QUOTE` in PostgreSQL's `guc_tables.c`.
@@ -147,6 +147,17 @@ pub(crate) fn comment_text(text: &str) -> String {
     one_line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The word as a shell takes it for one.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,5 +266,19 @@ mod tests {
                 elements.iter().map(|e| format!("\"{}\"", e.replace('"', "\"\""))).collect();
             prop_assert_eq!(list_elements(&quoted.join(", ")), elements);
         }
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(shell_word("--budget=quick"), "--budget=quick");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(
+            shell_word("out/report.json:shipped"),
+            "out/report.json:shipped"
+        );
+        assert_eq!(shell_word("my runs/it's.json"), r"'my runs/it'\''s.json'");
+        let address = "postgres:///x?host=/tmp&user=a";
+        assert_eq!(shell_word(address), format!("'{address}'"));
     }
 }

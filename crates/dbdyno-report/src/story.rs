@@ -4,6 +4,7 @@ use dbdyno_model::run::Check;
 use dbdyno_model::{Run, Tune};
 
 use crate::number;
+use crate::quote::shell_word;
 use crate::text::plural;
 
 pub(crate) mod changes;
@@ -151,17 +152,8 @@ pub(crate) fn sentence(text: &str) -> String {
 
 /// The command as a shell takes it.
 pub(crate) fn command(tune: &Tune) -> String {
-    let words: Vec<String> = tune.command.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = tune.command.iter().map(|word| shell_word(word)).collect();
     words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

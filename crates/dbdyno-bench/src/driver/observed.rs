@@ -248,13 +248,8 @@ fn ms(nanos: u64) -> f64 {
 
 /// The percentiles that documents hold.
 pub fn summarise(histogram: &Histogram<u64>) -> Option<Latency> {
-    (!histogram.is_empty()).then(|| Latency {
-        count: histogram.len(),
-        mean: histogram.mean() / 1e6,
-        p50: ms(histogram.value_at_quantile(0.5)),
-        p95: ms(histogram.value_at_quantile(0.95)),
-        p99: ms(histogram.value_at_quantile(0.99)),
-        p999: ms(histogram.value_at_quantile(0.999)),
-        max: ms(histogram.max()),
+    (!histogram.is_empty()).then(|| {
+        let at = |quantile| ms(histogram.value_at_quantile(quantile));
+        Latency::of(histogram.len(), histogram.mean() / 1e6, at)
     })
 }

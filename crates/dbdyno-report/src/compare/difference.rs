@@ -6,6 +6,7 @@ use dbdyno_stats::{Interval, interval_of_log_ratios, unpaired_interval_of_log_ra
 
 use super::group::Picked;
 use super::view;
+use crate::quote::shell_word;
 
 pub(super) const METRIC: &str = "tps_with_checkpoint";
 
@@ -116,9 +117,8 @@ fn next(base: &Picked<'_>, other: &Picked<'_>) -> String {
     let same = base.shares_trial(other) && base.arm == other.arm;
     let single = base.number.is_some() || other.number.is_some();
     if single && !same && base.kept_of_arm() >= 2 && other.kept_of_arm() >= 2 {
-        let name = |picked: &Picked<'_>| {
-            view::shell_word(&format!("{}:{}", picked.typed_trial(), picked.arm))
-        };
+        let name =
+            |picked: &Picked<'_>| shell_word(&format!("{}:{}", picked.typed_trial(), picked.arm));
         return format!("dbdyno compare {} {}", name(base), name(other));
     }
     let safe = |picked: &Picked<'_>| {

@@ -254,15 +254,6 @@ fn merged<'a>(stats: impl Iterator<Item = &'a TransactionStats>) -> Option<Laten
         .map(|stats| stats.histogram.as_deref())
         .collect::<Option<Vec<_>>>()?;
     let merged = merge_histograms(histograms)?;
-    let ms = |nanos: u64| nanos as f64 / 1e6;
-    let at = |quantile| ms(merged.value_at_quantile(quantile));
-    Some(Latency {
-        count: merged.len(),
-        mean: merged.mean() / 1e6,
-        p50: at(0.5),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: ms(merged.max()),
-    })
+    let at = |quantile| merged.value_at_quantile(quantile) as f64 / 1e6;
+    Some(Latency::of(merged.len(), merged.mean() / 1e6, at))
 }

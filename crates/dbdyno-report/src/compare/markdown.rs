@@ -5,8 +5,8 @@ use dbdyno_model::Comparison;
 use super::page::settings_heading;
 use super::settings::{Settings, UNSET};
 use super::view;
+use crate::markdown::text::{code, code_cell, text as escape};
 use crate::number::MISSING;
-use crate::text::clean;
 
 /// All that the page says, and every differing setting whole.
 #[must_use]
@@ -106,7 +106,7 @@ fn settings(comparison: &Comparison) -> String {
     }
     let rows = settings.differing.iter().map(|(name, values)| {
         (
-            code(name),
+            code_cell(name),
             values.iter().map(|value| value_cell(value)).collect(),
         )
     });
@@ -121,7 +121,7 @@ fn value_cell(value: &str) -> String {
     if value == UNSET || value == MISSING {
         value.to_owned()
     } else {
-        code(value)
+        code_cell(value)
     }
 }
 
@@ -137,30 +137,4 @@ fn table(groups: usize, rows: impl Iterator<Item = (String, Vec<String>)>) -> St
         text.push_str(&format!("| {name} | {} |\n", values.join(" | ")));
     }
     text
-}
-
-/// Text that means itself: names and machines may hold what Markdown or HTML would act on.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in clean(text).chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '$' => {
-                escaped.push('\\');
-                escaped.push(char);
-            }
-            _ => escaped.push(char),
-        }
-    }
-    escaped
-}
-
-/// A name or value as the server writes it. A bar would end a cell even here.
-fn code(text: &str) -> String {
-    if text.contains(['`', '|']) {
-        return escape(text);
-    }
-    format!("`{}`", clean(text))
 }

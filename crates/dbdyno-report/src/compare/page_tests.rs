@@ -202,7 +202,12 @@ fn nothing_in_a_document_acts_on_terminal_or_markdown() {
         !markdown.contains('\u{1b}') && !markdown.contains("<img"),
         "{markdown}"
     );
-    assert!(markdown.contains(r"a\|b\`c"), "{markdown}");
+    let row = markdown
+        .lines()
+        .find(|line| line.contains("application_name"));
+    let row = row.unwrap();
+    assert!(row.contains(r"a&#124;b\`c"), "{row}");
+    assert_eq!(row.matches('|').count(), 4, "{row}");
 }
 
 #[test]

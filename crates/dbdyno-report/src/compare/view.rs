@@ -299,16 +299,6 @@ pub(super) fn trial_command(arms: &[&str], safe: bool) -> String {
     }
 }
 
-/// The word as a shell takes it for one.
-pub(super) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,15 +325,5 @@ mod tests {
         }
         let priced = trial_command(&["shipped", "may-corrupt"], false);
         assert_eq!(priced, "dbdyno tune --show-unsafe");
-    }
-
-    #[test]
-    fn a_command_can_be_pasted() {
-        assert_eq!(
-            shell_word("out/report.json:shipped"),
-            "out/report.json:shipped"
-        );
-        assert_eq!(shell_word("my runs/it's.json"), r"'my runs/it'\''s.json'");
-        assert_eq!(shell_word(""), "''");
     }
 }

@@ -1,7 +1,7 @@
 //! Text, code and tables in GitHub's flavour of Markdown, whatever a document holds.
 
 /// Text that reads as it was written: on one line, without any meaning to Markdown or HTML.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let chars: Vec<char> = one_line(raw).trim().chars().collect();
     let mut escaped = String::with_capacity(raw.len() + 8);
     for (index, char) in chars.iter().enumerate() {
@@ -45,7 +45,7 @@ fn begins_a_list(chars: &[char], index: usize) -> bool {
 }
 
 /// A name or value as the server writes it; `–` where there is nothing to show.
-pub(super) fn code(raw: &str) -> String {
+pub(crate) fn code(raw: &str) -> String {
     let raw = one_line(raw);
     if raw.trim().is_empty() {
         return crate::number::MISSING.to_owned();
@@ -61,7 +61,7 @@ pub(super) fn code(raw: &str) -> String {
 }
 
 /// The same within a table, where a bar would end the cell, and back quotes do not protect it.
-pub(super) fn code_cell(raw: &str) -> String {
+pub(crate) fn code_cell(raw: &str) -> String {
     if raw.contains('|') {
         format!("<code>{}</code>", text(raw))
     } else {

@@ -9,6 +9,7 @@ use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::facts::DeclaredWorkload;
+use dbdyno_report::shell_word;
 use dbdyno_target::connection;
 use dbdyno_target::lab::Wanted;
 use dbdyno_trial::Budget;
@@ -98,7 +99,7 @@ impl Options {
             }
             skip = word == "--budget";
             if !skip {
-                words.push(quoted(word));
+                words.push(shell_word(word));
             }
         }
         words.push(format!("--budget {budget}"));
@@ -110,15 +111,6 @@ fn sized(budget: Budget, run_seconds: Option<u64>) -> Budget {
     match run_seconds {
         Some(seconds) => budget.with_load(Duration::from_secs(seconds)),
         None => budget,
-    }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -206,15 +198,5 @@ mod tests {
         for text in ["", "GB", "4", "-4GB", "4 parsecs", "12kB", "0GB", "1.2.3GB"] {
             assert!(memory(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted("--budget=quick"), "--budget=quick");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(
-            quoted("postgres:///x?host=/tmp&user=a"),
-            "'postgres:///x?host=/tmp&user=a'"
-        );
     }
 }
