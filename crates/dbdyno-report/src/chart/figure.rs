@@ -29,6 +29,9 @@ const WIDTH: f64 = 340.0;
 const FONT: f64 = 12.0;
 const BOLD: f64 = 1.14;
 
+/// From a text beside an upright axis to the axis.
+const TO_AXIS: f64 = 5.0;
+
 /// A figure of the page, in its panels and as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
@@ -127,6 +130,11 @@ fn width_of(text: &str) -> f64 {
         _ => 1.0,
     };
     FONT * text.chars().map(em).sum::<f64>()
+}
+
+/// Room that the texts beside an upright axis need, from the panel's edge to the axis.
+fn gutter<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
+    texts.into_iter().map(width_of).fold(0.0, f64::max) + TO_AXIS + 1.0
 }
 
 /// The text, cut where it is wider.

@@ -4,13 +4,18 @@ use dbdyno_model::run::Run;
 use dbdyno_model::{Tune, tune};
 
 use super::arms::{ArmView, arms};
-use super::{Figure, FigureTable, extent, fit, label, panel, rect, whisker, with_spread};
+use super::{
+    Figure, FigureTable, WIDTH, extent, fit, label, panel, rect, whisker, width_of, with_spread,
+};
 use crate::number;
 use crate::svg::Element;
 
 const ID: &str = "bars";
 const LEFT: f64 = 102.0;
-const RIGHT: f64 = 276.0;
+const MOST_RIGHT: f64 = 276.0;
+
+/// From the end of a bar to its value.
+const TO_VALUE: f64 = 6.0;
 const TOP: f64 = 44.0;
 const ROW: f64 = 26.0;
 
@@ -254,13 +259,18 @@ impl Drawn<'_> {
         );
         svg.push(label("title", 4.0, 16.0, &self.title));
         svg.push(label("muted", 4.0, 32.0, self.metric.hint));
-        let x = |value: f64| LEFT + (RIGHT - LEFT) * if top > 0.0 { value / top } else { 0.0 };
+        let texts = told.iter().filter_map(|i| self.values[*i].value);
+        let widest = texts
+            .map(|value| width_of(&self.text(value)))
+            .fold(0.0, f64::max);
+        let right = (WIDTH - widest - TO_VALUE).min(MOST_RIGHT);
+        let x = |value: f64| LEFT + (right - LEFT) * if top > 0.0 { value / top } else { 0.0 };
         let rows = told.iter().enumerate();
         for (row, (arm, value)) in rows.map(|(row, i)| (row, (&arms[*i], &self.values[*i]))) {
             let y = TOP + ROW * (row as f64 + 0.5);
             svg.push(label("", 4.0, y + 4.0, &fit(arm.name, LEFT - 9.0)));
             let Some(mean) = value.value else {
-                svg.push(label("", LEFT + 6.0, y + 4.0, number::MISSING));
+                svg.push(label("", LEFT + TO_VALUE, y + 4.0, number::MISSING));
                 continue;
             };
             let bar = rect(&arm.class("bar"), LEFT, y - 8.0, x(mean) - LEFT, 16.0);
@@ -272,7 +282,7 @@ impl Drawn<'_> {
                 }
                 end = end.max(x(most));
             }
-            svg.push(label("", end + 6.0, y + 4.0, &self.text(mean)));
+            svg.push(label("", end + TO_VALUE, y + 4.0, &self.text(mean)));
         }
         let bottom = TOP + ROW * told.len() as f64;
         svg.push(super::line("one", [LEFT, TOP], [LEFT, bottom]));

@@ -3,7 +3,7 @@
 use dbdyno_model::Tune;
 
 use super::arms::{ArmView, arms};
-use super::{BOLD, Figure, WIDTH, fit, label, line, panel, text_end, text_middle};
+use super::{BOLD, Figure, TO_AXIS, WIDTH, fit, gutter, label, line, panel, text_end, text_middle};
 use crate::chart::labels;
 use crate::chart::scale::{Scale, log_range, log_ticks};
 use crate::chart::series::polyline;
@@ -16,7 +16,7 @@ mod table;
 use source::{Sample, Source};
 
 const ID: &str = "latency";
-const LEFT: f64 = 44.0;
+const LEAST_LEFT: f64 = 44.0;
 const RIGHT: f64 = 238.0;
 const TOP: f64 = 38.0;
 const BOTTOM: f64 = 176.0;
@@ -112,10 +112,12 @@ fn types<'a>(arms: &'a [ArmView<'a>], sources: &[Source<'_>]) -> Vec<Type<'a>> {
 
 /// The same for all panels, so that they can be compared.
 struct Axes {
+    /// Where they begin: what the widest latency leaves.
+    left: f64,
+    /// Latencies and their texts.
+    rows: Vec<(f64, String)>,
     x: Scale,
     y: Scale,
-    low: f64,
-    high: f64,
     /// Positions and names along the percentiles.
     ticks: Vec<(f64, &'static str)>,
 }
@@ -148,30 +150,33 @@ fn axes(types: &[Type<'_>]) -> Option<Axes> {
     } else {
         furthest + 0.35
     };
+    let rows = log_ticks(low, high, 6);
+    let left = gutter(rows.iter().map(|(_, text)| text.as_str())).max(LEAST_LEFT);
     Some(Axes {
-        x: Scale::new([0.0, end], [LEFT, RIGHT]),
+        left,
+        rows,
+        x: Scale::new([0.0, end], [left, RIGHT]),
         y: Scale::new([low.ln(), high.ln()], [BOTTOM, TOP]),
-        low,
-        high,
         ticks: all.iter().filter(|(at, _)| *at <= end).copied().collect(),
     })
 }
 
 impl Axes {
     fn draw(&self, svg: &mut Element) {
-        for (value, text) in log_ticks(self.low, self.high, 6) {
+        let beside = self.left - TO_AXIS;
+        for (value, text) in &self.rows {
             let at = self.y.at(value.ln());
-            svg.push(line("grid", [LEFT, at], [RIGHT, at]));
-            svg.push(text_end("muted", LEFT - 5.0, at + 4.0, &text));
+            svg.push(line("grid", [self.left, at], [RIGHT, at]));
+            svg.push(text_end("muted", beside, at + 4.0, text));
         }
-        svg.push(text_end("muted", LEFT - 5.0, TOP - 8.0, "ms"));
+        svg.push(text_end("muted", beside, TOP - 8.0, "ms"));
         for (at, name) in &self.ticks {
             let at = self.x.at(*at);
             svg.push(line("grid", [at, TOP], [at, BOTTOM]));
             svg.push(text_middle("muted", at, BOTTOM + 16.0, name));
         }
-        svg.push(line("one", [LEFT, BOTTOM], [RIGHT, BOTTOM]));
-        let middle = f64::midpoint(LEFT, RIGHT);
+        svg.push(line("one", [self.left, BOTTOM], [RIGHT, BOTTOM]));
+        let middle = f64::midpoint(self.left, RIGHT);
         svg.push(text_middle("muted", middle, BOTTOM + 33.0, "percentile"));
     }
 

@@ -6,7 +6,9 @@ use dbdyno_model::run::Phase;
 use dbdyno_model::{Run, Tune};
 
 use super::arms::{ArmView, arms};
-use super::{Figure, extent, label, line, median, panel, path, rect, text_end, text_middle};
+use super::{
+    Figure, TO_AXIS, extent, gutter, label, line, median, panel, path, rect, text_end, text_middle,
+};
 use crate::chart::labels;
 use crate::chart::scale::{Scale, ticks};
 use crate::chart::series::{closed, polyline};
@@ -17,7 +19,7 @@ use crate::text::plural;
 mod table;
 
 const ID: &str = "series";
-const LEFT: f64 = 46.0;
+const LEAST_LEFT: f64 = 46.0;
 const RIGHT: f64 = 284.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 150.0;
@@ -53,10 +55,13 @@ pub fn series_figure(tune: &Tune) -> Option<Figure> {
     let end = f64::from(seconds.copied().max().unwrap_or(1));
     let rates = all.iter().flat_map(|series| series.rates.values());
     let top = rates.flatten().copied().fold(1.0, f64::max);
+    let ticks = rate_ticks(top);
+    let left = gutter(ticks.iter().map(|(_, text)| text.as_str())).max(LEAST_LEFT);
     let axes = Axes {
         end,
-        top,
-        x: Scale::new([0.0, end], [LEFT, RIGHT]),
+        left,
+        ticks,
+        x: Scale::new([0.0, end], [left, RIGHT]),
         y: Scale::new([0.0, top], [BOTTOM, TOP]),
         key: all
             .iter()
@@ -119,6 +124,13 @@ fn second_of(at_s: f64) -> u32 {
     (at_s - 0.25).ceil().clamp(1.0, 1e6) as u32
 }
 
+fn rate_ticks(top: f64) -> Vec<(f64, String)> {
+    let values = ticks(0.0, top, 5).0.into_iter();
+    values
+        .map(|value| (value, number::count(value as u64)))
+        .collect()
+}
+
 /// From when to when a run wrote its closing checkpoint.
 fn closing(run: &Run) -> Option<[f64; 2]> {
     let mut before = 0.0;
@@ -135,7 +147,9 @@ fn closing(run: &Run) -> Option<[f64; 2]> {
 /// The same for all panels.
 struct Axes {
     end: f64,
-    top: f64,
+    /// Where the axes begin: what the widest rate leaves.
+    left: f64,
+    ticks: Vec<(f64, String)>,
     x: Scale,
     y: Scale,
     /// Whether checkpoints were seen anywhere.
@@ -148,11 +162,10 @@ impl Axes {
     }
 
     fn draw(&self, svg: &mut Element) {
-        for value in ticks(0.0, self.top, 5).0 {
-            let at = self.y.at(value);
-            svg.push(line("grid", [LEFT, at], [RIGHT, at]));
-            let text = number::count(value as u64);
-            svg.push(text_end("muted", LEFT - 5.0, at + 4.0, &text));
+        for (value, text) in &self.ticks {
+            let at = self.y.at(*value);
+            svg.push(line("grid", [self.left, at], [RIGHT, at]));
+            svg.push(text_end("muted", self.left - TO_AXIS, at + 4.0, text));
         }
         svg.push(label("muted", 4.0, TOP - 8.0, "TPS"));
         for value in ticks(0.0, self.end, 5).0 {
@@ -180,7 +193,7 @@ impl Series<'_> {
         self.shade(&mut svg, axes);
         axes.draw(&mut svg);
         self.lines(&mut svg, axes);
-        svg.push(line("one", [LEFT, BOTTOM], [RIGHT, BOTTOM]));
+        svg.push(line("one", [axes.left, BOTTOM], [RIGHT, BOTTOM]));
         self.checkpoints(&mut svg, axes);
         svg
     }
@@ -201,7 +214,7 @@ impl Series<'_> {
             shade(svg, 0.0, warm_up_s);
         }
         if longest > 0.0 {
-            svg.push(label("muted", LEFT, TOP - 8.0, "warm-up"));
+            svg.push(label("muted", axes.left, TOP - 8.0, "warm-up"));
         }
         let mut any = false;
         for [from, to] in self.runs.iter().filter_map(|run| closing(run)) {
@@ -268,11 +281,11 @@ impl Series<'_> {
             return;
         }
         let y = BOTTOM + 42.0;
-        svg.push(label("muted", LEFT, y, "checkpoint:"));
-        svg.push(triangle("full", LEFT + 84.0, y - 9.0));
-        svg.push(label("muted", LEFT + 92.0, y, "requested"));
-        svg.push(triangle("hollow", LEFT + 174.0, y - 9.0));
-        svg.push(label("muted", LEFT + 182.0, y, "timed"));
+        svg.push(label("muted", axes.left, y, "checkpoint:"));
+        svg.push(triangle("full", axes.left + 84.0, y - 9.0));
+        svg.push(label("muted", axes.left + 92.0, y, "requested"));
+        svg.push(triangle("hollow", axes.left + 174.0, y - 9.0));
+        svg.push(label("muted", axes.left + 182.0, y, "timed"));
     }
 
     /// Least, median and most of each second.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use dbdyno_model::Tune;
+use dbdyno_model::run::Latency;
 use dbdyno_model::verdict::Word;
 
 use super::*;
@@ -100,9 +101,44 @@ fn ids_are_unique_and_named() {
     assert!(!text.contains("<style") && !text.contains("style=\""));
 }
 
+/// Rates and latencies of a server a thousand times as fast, and of one as slow.
+fn of_other_machines() -> [(&'static str, Tune); 2] {
+    [("fast", 1e3), ("slow", 1e-3)].map(|(name, factor)| {
+        let mut tune = without_histograms(testing::tune());
+        for run in &mut tune.runs {
+            run.tps *= factor;
+            run.tps_with_checkpoint *= factor;
+            for second in &mut run.series {
+                second.transactions = (second.transactions as f64 * factor) as u64;
+            }
+            for stats in &mut run.per_transaction {
+                stats.latency_ms = stats.latency_ms.map(|latency| {
+                    let [p50, p95, p99, p999] =
+                        [latency.p50, latency.p95, latency.p99, latency.p999].map(|ms| ms / factor);
+                    let mean = latency.mean / factor;
+                    let max = latency.max / factor;
+                    Latency {
+                        p50,
+                        p95,
+                        p99,
+                        p999,
+                        mean,
+                        max,
+                        ..latency
+                    }
+                });
+            }
+        }
+        for arm in &mut tune.arms {
+            arm.tps_mean = arm.tps_mean.map(|tps| tps * factor);
+        }
+        (name, tune)
+    })
+}
+
 #[test]
 fn all_text_lies_within_its_panel() {
-    for (name, tune) in trials() {
+    for (name, tune) in trials().into_iter().chain(of_other_machines()) {
         for svg in figures(&tune).iter().flat_map(|figure| &figure.svgs) {
             let text = svg.render();
             for label in text.split("<text").skip(1) {
