@@ -209,9 +209,10 @@ fn short_server(server: &str) -> &str {
 fn verdict(trial: &Listed) -> String {
     match (trial.word, trial.complete) {
         (Some(word), true) => word.as_str().to_owned(),
-        (Some(word), false) => format!("! {}", word.as_str()),
+        // Without a pair there is nothing to be undecided about.
+        (Some(word), false) if trial.pairs > 0 => format!("! {}", word.as_str()),
         (None, true) => "no trial".to_owned(),
-        (None, false) => "! no verdict".to_owned(),
+        (_, false) => "! no verdict".to_owned(),
     }
 }
 
@@ -229,7 +230,8 @@ fn role(trial: &Listed) -> Role {
 /// The ratio with its interval; none that noise has spoilt.
 fn ratio(trial: &Listed) -> String {
     let told = trial.ratio.zip(trial.interval);
-    let told = told.filter(|_| !matches!(trial.word, None | Some(Word::TooNoisy)));
+    let spoilt = trial.pairs == 0 || matches!(trial.word, None | Some(Word::TooNoisy));
+    let told = told.filter(|_| !spoilt);
     number::or_missing(told, |(ratio, interval)| {
         number::ratio_short(ratio, interval)
     })

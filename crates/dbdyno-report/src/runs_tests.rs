@@ -30,7 +30,7 @@ fn trials() -> Vec<Listed> {
     noisy.interval = None;
     let mut interrupted = trial(9, Some(Word::Undecided), 1.04, [0.89, 1.21], 3);
     interrupted.complete = false;
-    let mut killed = trial(8, None, 0.0, [0.0, 0.0], 0);
+    let mut killed = trial(8, Some(Word::Undecided), 1.0, [1.0, 1.0], 0);
     killed.complete = false;
     let mut script = trial(7, Some(Word::Worse), 0.869, [0.834, 0.905], 8);
     script.workload = "orders-and-transfers.sql".to_owned();
