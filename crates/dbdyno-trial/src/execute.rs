@@ -2,24 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use dbdyno_bench::driver::{Driver, DriverError, Observed, Options, Sampler, Until};
+use dbdyno_bench::driver::{Observed, Sampler, Until};
 use dbdyno_bench::workload::When;
-use dbdyno_model::Connection;
-use dbdyno_model::run::{OpenLoop, Run, Second, Segment};
+use dbdyno_model::run::{OpenLoop, Run, Segment};
 use dbdyno_stats::{drifts, mser5, slope_per_window};
 use dbdyno_target::connection;
-use dbdyno_target::lab::{Lab, LabError, Server, Stop};
-use dbdyno_target::postgres::CounterReader;
+use dbdyno_target::lab::{Lab, Stop};
 use dbdyno_target::process;
 
-use crate::arm::ArmSpec;
 use crate::error::TrialError;
-use crate::events::{Events, Phase, Progress};
-use crate::sampler::LabSampler;
+use crate::events::{Events, Phase};
+use crate::failure::{Failure, gone, interrupted, server_error};
+use crate::loaded::{Loaded, Order, begin, observe};
 use crate::summary;
-use crate::template::with_causes;
 use crate::trial::Spec;
 
 /// A warm-up that has not ended by then will not end.
@@ -28,85 +24,6 @@ const MOST_EXTENSIONS: u32 = 3;
 const STEADY_SLOPE: f64 = 0.02;
 /// The first seconds of the open-loop step belong to the change of pace.
 const SETTLE_S: f64 = 2.0;
-
-/// What identifies one run, and how far the trial has come.
-pub(crate) struct Order<'a> {
-    pub(crate) arm: &'a ArmSpec,
-    pub(crate) number: u32,
-    pub(crate) pair: Option<u32>,
-    pub(crate) open_loop_tps: Option<f64>,
-    pub(crate) progress: &'a dyn Fn() -> Progress,
-}
-
-/// Why a run gave no result.
-pub(crate) enum Failure {
-    /// The server went away: the pair is repeated.
-    ServerGone {
-        reason: String,
-        log: String,
-    },
-    Fatal(TrialError),
-}
-
-impl From<TrialError> for Failure {
-    fn from(error: TrialError) -> Self {
-        Self::Fatal(error)
-    }
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        Self::Fatal(error.into())
-    }
-}
-
-impl From<DriverError> for Failure {
-    fn from(error: DriverError) -> Self {
-        Self::Fatal(error.into())
-    }
-}
-
-/// A started clone with its load running.
-pub(crate) struct Loaded {
-    pub(crate) server: Server,
-    pub(crate) driver: Driver,
-    pub(crate) sampler: LabSampler,
-}
-
-/// Clones the template, starts the arm's server on it and begins the load.
-pub(crate) fn begin(
-    lab: &Lab,
-    spec: &Spec,
-    order: &Order<'_>,
-    stop: &Arc<AtomicBool>,
-) -> Result<Loaded, Failure> {
-    let data = lab.clone_template("run")?;
-    let server = lab
-        .start(&data, &order.arm.settings)
-        .map_err(|error| interrupted(stop, error))?;
-    let to = server.connection();
-    let version = lab.binaries().version.major * 10_000;
-    prewarm(&to).map_err(|error| interrupted(stop, error))?;
-    let reader = counter_reader(&to, version).map_err(|error| interrupted(stop, error))?;
-    let sampler = LabSampler::new(reader, server.pid());
-    let options = Options {
-        connections: spec.connections,
-        threads: None,
-        // The arms of a pair draw the same transactions.
-        seed: spec
-            .seed
-            .wrapping_mul(1000)
-            .wrapping_add(u64::from(order.pair.unwrap_or(0))),
-        stop: Arc::clone(stop),
-    };
-    let driver =
-        Driver::start(&to, &spec.workload, &options).map_err(|error| gone(error, &server, stop))?;
-    Ok(Loaded {
-        server,
-        driver,
-        sampler,
-    })
-}
 
 /// Runs one arm once and returns what it measured, data checked.
 pub(crate) fn execute(
@@ -251,21 +168,6 @@ fn measure(
     })
 }
 
-pub(crate) fn observe(
-    loaded: &mut Loaded,
-    until: Until<'_>,
-    order: &Order<'_>,
-    stop: &Arc<AtomicBool>,
-    events: &mut dyn Events,
-) -> Result<Observed, Failure> {
-    let arm = &order.arm.name;
-    let mut on_second = |second: &Second| events.second(arm, second, &(order.progress)());
-    loaded
-        .driver
-        .observe(until, &mut loaded.sampler, &mut on_second)
-        .map_err(|error| gone(error, &loaded.server, stop))
-}
-
 /// Ends the window with a checkpoint while the load goes on, so that an arm which put its
 /// writes off pays for them.
 fn checkpoint_under_load(
@@ -356,77 +258,4 @@ fn sound(run: &Run, closed: &Closed) -> Result<(), Failure> {
         }));
     }
     Ok(())
-}
-
-fn counter_reader(to: &Connection, version_num: u32) -> Result<CounterReader, TrialError> {
-    let mut client = connection::connect(to)
-        .map_err(|error| server_error("connect to the lab server", &error))?;
-    client
-        .batch_execute("SET statement_timeout = '2s'")
-        .map_err(|error| server_error("set a statement timeout", &error))?;
-    CounterReader::new(client, version_num)
-        .map_err(|error| server_error("read the server's counters", &error))
-}
-
-/// Reads the data into the server's cache where it fits, as a server that has run for a day has
-/// it; otherwise an arm with a large cache would spend its window filling it.
-fn prewarm(to: &Connection) -> Result<(), TrialError> {
-    const FITS: &str = "SELECT pg_database_size(current_database()) \
-        < (SELECT setting::bigint * 8192 FROM pg_settings WHERE name = 'shared_buffers') \
-        AND EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'pg_prewarm')";
-    const PREWARM: &str = "SELECT count(pg_prewarm(c.oid)) FROM pg_class c \
-        WHERE c.relkind IN ('r', 'i', 'm', 't') AND c.relnamespace \
-        NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)";
-    let failed = |error: postgres::Error| server_error("warm the cache", &error);
-    let mut client = connection::connect(to)
-        .map_err(|error| server_error("connect to the lab server", &error))?;
-    if client.query_one(FITS, &[]).map_err(failed)?.get(0) {
-        client.query_one(PREWARM, &[]).map_err(failed)?;
-    }
-    Ok(())
-}
-
-fn server_error(operation: &'static str, error: &dyn std::error::Error) -> TrialError {
-    TrialError::Server {
-        operation,
-        message: with_causes(error),
-    }
-}
-
-/// An interrupt stops the server under whoever is waiting for it: what they see is its doing.
-fn interrupted(stop: &AtomicBool, error: impl Into<TrialError>) -> Failure {
-    if stop.load(Ordering::SeqCst) {
-        Failure::Fatal(TrialError::Interrupted)
-    } else {
-        Failure::Fatal(error.into())
-    }
-}
-
-fn gone(error: DriverError, server: &Server, stop: &AtomicBool) -> Failure {
-    match error {
-        _ if stop.load(Ordering::SeqCst) => Failure::Fatal(TrialError::Interrupted),
-        DriverError::ServerGone { reason, .. } => {
-            // Its last words reach the log a moment after its connections are gone.
-            std::thread::sleep(Duration::from_millis(200));
-            Failure::ServerGone {
-                reason,
-                log: server.log_tail(),
-            }
-        }
-        other => Failure::Fatal(other.into()),
-    }
-}
-
-impl From<Failure> for TrialError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Fatal(error) => error,
-            Failure::ServerGone { reason, log } => Self::ServerDies {
-                arm: String::new(),
-                times: 1,
-                reason,
-                log,
-            },
-        }
-    }
 }

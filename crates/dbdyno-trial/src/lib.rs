@@ -6,6 +6,8 @@ mod disk;
 pub mod error;
 pub mod events;
 mod execute;
+mod failure;
+mod loaded;
 mod recovery;
 mod sampler;
 mod summary;

@@ -10,7 +10,8 @@ use dbdyno_target::lab::{Lab, Stop};
 
 use crate::error::TrialError;
 use crate::events::{Events, Phase};
-use crate::execute::{Failure, Loaded, Order, begin, observe};
+use crate::failure::Failure;
+use crate::loaded::{Loaded, Order, begin, observe};
 use crate::template::with_causes;
 use crate::trial::Spec;
 

@@ -20,7 +20,9 @@ use crate::budget::Budget;
 use crate::disk::full_or;
 use crate::error::TrialError;
 use crate::events::{Estimate, Events, Progress};
-use crate::execute::{Failure, Order, execute};
+use crate::execute::execute;
+use crate::failure::Failure;
+use crate::loaded::Order;
 use crate::recovery::recover;
 use crate::verdict;
 
@@ -191,11 +193,13 @@ impl Trial<'_> {
             self.learn(begun.elapsed().as_secs_f64());
             events.run_ended(&run).map_err(TrialError::Sink)?;
             self.runs.push(run);
+            let why = why_disturbed(&self.runs[first..], self.spec.budget.design.delta);
+            if why.is_some() {
+                // The other runs of the pair could not save it.
+                return Ok(why);
+            }
         }
-        Ok(why_disturbed(
-            &self.runs[first..],
-            self.spec.budget.design.delta,
-        ))
+        Ok(None)
     }
 
     fn died(&mut self, arm: &ArmSpec, reason: String, log: String) -> Result<String, TrialError> {
