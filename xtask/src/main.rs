@@ -55,5 +55,8 @@ fn ci() -> Result<(), String> {
         "-D",
         "warnings",
     ])?;
+    // The targets need nightly to run, but may not rot meanwhile.
+    let fuzz = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"];
+    command::cargo(&[&fuzz[..], &["--target-dir", "target"]].concat())?;
     test::run(&[])
 }
