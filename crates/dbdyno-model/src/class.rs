@@ -1,12 +1,10 @@
 //! What a change risks and what it takes to make it effective.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Safety class of a change or of an arm of a trial; ordered from harmless to dangerous.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Acknowledged commits survive a power cut, and nothing is corrupted.
@@ -28,9 +26,8 @@ impl Class {
 }
 
 /// What has to happen before a change takes effect; ordered by how much it disturbs.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Needs {
     Online,

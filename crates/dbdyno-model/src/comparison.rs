@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Class;
@@ -10,7 +9,8 @@ use crate::run::Latency;
 use crate::tune::{Machine, Server, Workload};
 
 /// The document that one `compare` writes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// `dbdyno.comparison/1`: fields may be added, meanings never change.
     pub schema: String,
@@ -35,7 +35,8 @@ impl Comparison {
 }
 
 /// All kept runs of one arm of a trial, or one single run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// As one would type it: `TRIAL:ARM`, or `TRIAL/NUMBER` for a single run.
     pub name: String,
@@ -78,7 +79,8 @@ pub struct Group {
 }
 
 /// A figure over the runs of a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     pub mean: f64,
     /// Standard deviation between the runs (n − 1 in the divisor) over the mean; none for one run.
@@ -86,7 +88,8 @@ pub struct Spread {
 }
 
 /// How an interval was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// From ln(group / base) within the pairs of one trial: the drift of the machine cancels.
@@ -98,7 +101,8 @@ pub enum Method {
 }
 
 /// One group against the base.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     pub group: String,
     /// group / base; none where there is no interval, since a ratio is not told without one.
@@ -122,7 +126,8 @@ pub struct Difference {
 }
 
 /// Something beside the settings that is not the same in all groups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unlike {
     /// `machine`, `workload`, `server version` …
     pub subject: String,
@@ -133,7 +138,8 @@ pub struct Unlike {
 }
 
 /// What a reader must know before quoting a number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Caveat {
     /// Names of the groups it is about; all of them where there is none.
     pub groups: Vec<String>,

@@ -1,10 +1,10 @@
 //! A value that was read, with where it came from; unknown is a value, never zero.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One thing read from a host or server: its origin, and either the value or why it is unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact<T> {
     /// File, view or call that was read, as the user would name it.
     pub origin: String,
@@ -12,7 +12,8 @@ pub struct Fact<T> {
     state: State<T>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum State<T> {
     Value(T),

@@ -1,12 +1,12 @@
 //! Everything that was read from one host and server at one time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::postgres::Postgres;
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Facts {
     /// `dbdyno.facts/1`.
@@ -25,7 +25,8 @@ impl Facts {
 }
 
 /// What the user said that no file or view tells.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Intent {
     /// Memory the server may have, where the user capped it; otherwise the host's effective memory.
@@ -40,14 +41,16 @@ pub struct Intent {
     pub lab: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeclaredWorkload {
     pub name: String,
     /// Short transactions that write.
     pub writes: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollectorFailure {
     pub collector: String,
     pub why: String,

@@ -1,12 +1,12 @@
 //! An ordered list of changes with what each needs and gives up.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::NotAssessed;
 use crate::{Class, Needs};
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// `dbdyno.plan/1`.
     pub schema: String,
@@ -43,7 +43,8 @@ impl Plan {
 }
 
 /// One reversible step: a server setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     pub setting: String,
     /// Humane, as in postgresql.conf: `128MB`.
@@ -57,7 +58,8 @@ pub struct Change {
     pub rule: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rejected {
     pub setting: String,
     pub wanted: String,
@@ -66,7 +68,8 @@ pub struct Rejected {
 }
 
 /// Something below the server that its owner can change, with the exact line or command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostAction {
     pub rule: String,
     pub action: String,
@@ -74,7 +77,8 @@ pub struct HostAction {
 }
 
 /// Terms of the memory model, in bytes; their sum stays within 0.85 of the memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryModel {
     /// None where the memory is unknown: nothing was sized then.
     pub memory_bytes: Option<u64>,

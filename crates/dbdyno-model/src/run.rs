@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Run {
     /// Position in the trial, from 1.
@@ -51,7 +51,8 @@ pub struct Run {
     pub discarded: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     pub seconds: f64,
     /// Committed.
@@ -59,7 +60,8 @@ pub struct Segment {
 }
 
 /// Percentiles in milliseconds, from HdrHistograms with 3 significant digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     pub count: u64,
     pub mean: f64,
@@ -85,7 +87,8 @@ impl Latency {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransactionStats {
     pub name: String,
@@ -99,7 +102,8 @@ pub struct TransactionStats {
 }
 
 /// What the server used over window and checkpoint.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ServerUse {
     pub cpu_us_per_transaction: Option<f64>,
@@ -115,7 +119,8 @@ pub struct ServerUse {
     pub database_bytes: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DriverUse {
     pub cpu_us_per_transaction: Option<f64>,
@@ -124,7 +129,8 @@ pub struct DriverUse {
 }
 
 /// What else happened on the machine over window and checkpoint.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Conditions {
     /// Share of all CPU time that the hypervisor gave to others.
@@ -137,7 +143,8 @@ pub struct Conditions {
 }
 
 /// One second of a run. Counters are differences over that second.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Second {
     /// End of the second, from the start of the load.
@@ -169,7 +176,8 @@ pub struct Second {
     pub psi_memory_some: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     #[default]
@@ -179,7 +187,8 @@ pub enum Phase {
 }
 
 /// A step at one fixed arrival rate, timed from the intended start of each transaction.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenLoop {
     pub rate_tps: f64,
     pub seconds: f64,
@@ -192,7 +201,8 @@ pub struct OpenLoop {
 }
 
 /// Crash recovery after SIGKILL under load, without the closing checkpoint.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recovery {
     pub seconds: f64,
     /// WAL that the load wrote before the kill; what was behind a checkpoint is not replayed.
@@ -202,7 +212,8 @@ pub struct Recovery {
 }
 
 /// One named consistency condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// `3.3.2.1`, or the name a script gave it.
     pub name: String,

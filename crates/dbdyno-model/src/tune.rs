@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Check, Latency, Run};
 use crate::{Class, Facts, Finding, Plan, Verdict};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tune {
     /// `dbdyno.tune/1`: fields may be added, meanings never change.
     pub schema: String,
@@ -47,7 +47,8 @@ impl Tune {
     pub const SCHEMA: &str = "dbdyno.tune/1";
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// `2 × Intel(R) Xeon(R) Processor, 23.5 GiB, ext4 on vda, Linux 6.18 (kvm)`.
     pub summary: String,
@@ -59,7 +60,8 @@ pub struct Machine {
     pub virtualisation: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Server {
     pub engine: String,
     pub version: String,
@@ -68,7 +70,8 @@ pub struct Server {
     pub transport: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
     pub name: String,
     /// `10 warehouses, 8 connections, no think time`.
@@ -86,7 +89,8 @@ pub struct Workload {
     pub c_run: Option<[u32; 3]>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     pub seconds: f64,
     pub rows: u64,
@@ -96,7 +100,8 @@ pub struct Load {
 }
 
 /// One configuration of a trial, with what its runs came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
     pub name: String,
     pub class: Class,
@@ -118,7 +123,8 @@ pub struct Arm {
 }
 
 /// What giving up safety would buy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Price {
     pub arm: String,
     pub class: Class,
