@@ -8,9 +8,11 @@
 //! that nothing here needs to know how a host is read.
 
 pub mod driver;
+pub mod reactor;
 mod recorder;
 pub mod script;
 pub mod tpcc;
+pub mod wire;
 pub mod workload;
 
 pub use workload::Workload;

@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
-use tokio_postgres::Client;
 
-use crate::driver::{TlsUnsupported, client_config, deepest};
+use crate::driver::{TargetError, client_config, deepest};
 use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
-pub(crate) use crate::tpcc::postgres::End;
+pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
+use crate::wire::{Session, WireError};
 
 /// A named load. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Workload {
-    Tpcc(tpcc::Config),
+    Tpcc(tpcc::Config, tpcc::Mode),
     Script(Arc<Script>),
 }
 
@@ -29,7 +29,7 @@ pub enum LoadError {
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error(transparent)]
-    Tls(#[from] TlsUnsupported),
+    Target(#[from] TargetError),
     #[error("cannot connect to {server}: {}", deepest(.source))]
     Connect {
         server: String,
@@ -45,7 +45,7 @@ impl LoadError {
         match self {
             Self::Tpcc(error) => error.hint(),
             Self::Script(error) => error.hint(),
-            Self::Tls(_) => Some("connect over the unix socket, or with sslmode=disable"),
+            Self::Target(error) => error.hint(),
             Self::Connect { .. } => Some("check that the server runs and admits this user"),
             Self::Stopped => Some("what the setup made until then is left behind"),
         }
@@ -57,7 +57,7 @@ impl LoadError {
 #[non_exhaustive]
 pub enum CheckError {
     #[error(transparent)]
-    Tls(#[from] TlsUnsupported),
+    Target(#[from] TargetError),
     #[error("cannot check the data: {}", deepest(.0))]
     Sql(#[from] postgres::Error),
 }
@@ -66,14 +66,14 @@ impl Workload {
     /// `tpcc`, or the script's file.
     pub fn name(&self) -> &str {
         match self {
-            Self::Tpcc(_) => "tpcc",
+            Self::Tpcc(..) => "tpcc",
             Self::Script(script) => script.file(),
         }
     }
 
     pub fn description(&self) -> String {
         match self {
-            Self::Tpcc(config) => {
+            Self::Tpcc(config, _) => {
                 let plural = if config.warehouses == 1 { "" } else { "s" };
                 format!(
                     "TPC-C, {} warehouse{plural}, no think time",
@@ -89,7 +89,7 @@ impl Workload {
     /// Names of the transactions, in the order of all that is measured by transaction.
     pub fn transactions(&self) -> Vec<String> {
         match self {
-            Self::Tpcc(_) => tpcc::TRANSACTIONS
+            Self::Tpcc(..) => tpcc::TRANSACTIONS
                 .iter()
                 .map(|&name| name.to_owned())
                 .collect(),
@@ -100,7 +100,7 @@ impl Workload {
     /// Whether it changes data, so that each run needs a fresh copy and pays for checkpoints.
     pub fn writes(&self) -> bool {
         match self {
-            Self::Tpcc(_) => true,
+            Self::Tpcc(..) => true,
             Self::Script(script) => script.writes(),
         }
     }
@@ -115,7 +115,7 @@ impl Workload {
         stop: &AtomicBool,
     ) -> Result<Loaded, LoadError> {
         let script = match self {
-            Self::Tpcc(config) => {
+            Self::Tpcc(config, _) => {
                 return Ok(tpcc::load(connection, config, threads, progress, stop)?);
             }
             Self::Script(script) => script,
@@ -153,7 +153,7 @@ impl Workload {
     /// The workload's own conditions on its data. Blocks; not for use within an async runtime.
     pub fn check(&self, connection: &Connection, when: When) -> Result<Vec<Check>, CheckError> {
         match self {
-            Self::Tpcc(_) => Ok(tpcc::check(connection, when)?),
+            Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
             Self::Script(script) => {
                 let config = postgres::Config::from(client_config(connection)?);
                 let mut client = config.connect(postgres::NoTls)?;
@@ -165,21 +165,21 @@ impl Workload {
     /// Prepares one connection.
     pub(crate) async fn terminal(
         &self,
-        client: Client,
+        session: Session,
         seed: u64,
         index: u32,
     ) -> Result<Terminal, PrepareError> {
         match self {
-            Self::Tpcc(config) => {
+            Self::Tpcc(config, mode) => {
                 let constants = tpcc::constants(config.seed);
                 let terminal =
-                    tpcc::postgres::Terminal::prepare(client, config, &constants, seed, index);
+                    tpcc::Terminal::prepare(session, config, *mode, &constants, seed, index);
                 Ok(Terminal::Tpcc(Box::new(
-                    terminal.await.map_err(PrepareError::Postgres)?,
+                    terminal.await.map_err(PrepareError::Wire)?,
                 )))
             }
             Self::Script(script) => {
-                let terminal = script::Terminal::prepare(client, Arc::clone(script), seed, index);
+                let terminal = script::Terminal::prepare(session, Arc::clone(script), seed, index);
                 Ok(Terminal::Script(Box::new(terminal.await?)))
             }
         }
@@ -188,14 +188,14 @@ impl Workload {
 
 #[derive(Debug)]
 pub(crate) enum PrepareError {
-    Postgres(tokio_postgres::Error),
+    Wire(WireError),
     Script(ScriptError),
 }
 
 /// Why an attempt at a transaction did not end.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Postgres(tokio_postgres::Error),
+    Wire(WireError),
     /// It could not be drawn or sent; the next one would fail too.
     Script(ScriptError),
 }
@@ -203,7 +203,7 @@ pub(crate) enum Failure {
 /// One connection of a workload: an enum, so that no future on the hot path is boxed.
 #[derive(Debug)]
 pub(crate) enum Terminal {
-    Tpcc(Box<tpcc::postgres::Terminal>),
+    Tpcc(Box<tpcc::Terminal>),
     Script(Box<script::Terminal>),
 }
 
@@ -219,23 +219,30 @@ impl Terminal {
     /// One attempt at the transaction drawn last.
     pub(crate) async fn execute(&mut self) -> Result<End, Failure> {
         match self {
-            Self::Tpcc(terminal) => terminal.execute().await.map_err(Failure::Postgres),
+            Self::Tpcc(terminal) => terminal.execute().await.map_err(Failure::Wire),
             Self::Script(terminal) => terminal.execute().await,
         }
     }
 
     /// Ends what a failed attempt left open.
-    pub(crate) async fn rollback(&mut self) -> Result<(), tokio_postgres::Error> {
+    pub(crate) async fn rollback(&mut self) -> Result<(), WireError> {
         match self {
             Self::Tpcc(terminal) => terminal.rollback().await,
             Self::Script(terminal) => terminal.rollback().await,
         }
     }
 
+    pub(crate) async fn close(self) {
+        match self {
+            Self::Tpcc(terminal) => terminal.into_session().close().await,
+            Self::Script(terminal) => terminal.into_session().close().await,
+        }
+    }
+
     /// Whether a failed attempt left nothing behind, so that the same input may be tried again.
     pub(crate) fn may_retry(&self) -> bool {
         match self {
-            Self::Tpcc(_) => true,
+            Self::Tpcc(..) => true,
             Self::Script(terminal) => terminal.may_retry(),
         }
     }

@@ -1,21 +1,19 @@
 //! Why a load could not start or did not end as meant, and what to do next.
 
-use super::connect::TlsUnsupported;
+use super::connect::TargetError;
 use super::observed::Observed;
 use crate::script::ScriptError;
+use crate::wire::WireError;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
     #[error(transparent)]
-    Tls(#[from] TlsUnsupported),
-    #[error("cannot connect to {server}: {}", deepest(.source))]
-    Connect {
-        server: String,
-        source: tokio_postgres::Error,
-    },
-    #[error("cannot prepare the workload's statements: {}", deepest(.0))]
-    Prepare(#[source] tokio_postgres::Error),
+    Target(#[from] TargetError),
+    #[error("cannot connect to {server}: {source}")]
+    Connect { server: String, source: WireError },
+    #[error("cannot prepare the workload's statements: {0}")]
+    Prepare(#[source] WireError),
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error("cannot start a driver thread: {0}")]
@@ -41,16 +39,16 @@ impl DriverError {
     /// The next step, for those errors that have one.
     pub fn hint(&self) -> Option<&str> {
         Some(match self {
-            Self::Tls(_) => {
-                "connect over the unix socket, or with sslmode=disable on a network that you trust"
+            Self::Target(error) => return error.hint(),
+            Self::Connect { source, .. } => {
+                match source.server().map(|error| error.sqlstate.as_str()) {
+                    Some("53300") => "raise max_connections, or use fewer connections",
+                    Some("28P01" | "28000") => "check the user and the password",
+                    Some("3D000") => "create the database, or name another",
+                    _ => "check that the server runs and that address and port are right",
+                }
             }
-            Self::Connect { source, .. } => match source.code().map(|code| code.code()) {
-                Some("53300") => "raise max_connections, or use fewer connections",
-                Some("28P01" | "28000") => "check the user and the password",
-                Some("3D000") => "create the database, or name another",
-                _ => "check that the server runs and that address and port are right",
-            },
-            Self::Prepare(source) => match source.code().map(|code| code.code()) {
+            Self::Prepare(source) => match source.server().map(|error| error.sqlstate.as_str()) {
                 Some("42P01" | "42703") => "load the workload's data first",
                 _ => return None,
             },
@@ -96,27 +94,16 @@ pub(crate) enum Severity {
     Client,
 }
 
-pub(crate) fn severity(error: &tokio_postgres::Error) -> Severity {
-    use std::error::Error as _;
-    if let Some(code) = error.code() {
-        return match code.code() {
+pub(crate) fn severity(error: &WireError) -> Severity {
+    match error {
+        WireError::Server(error) if error.fatal => Severity::Gone,
+        WireError::Server(error) => match error.sqlstate.as_str() {
             "40P01" | "40001" => Severity::Retry,
             // Shutdown by an administrator, after a crash, or still starting.
             "57P01" | "57P02" | "57P03" => Severity::Gone,
             _ => Severity::Transaction,
-        };
+        },
+        WireError::Closed | WireError::Io { .. } => Severity::Gone,
+        _ => Severity::Client,
     }
-    let io = error
-        .source()
-        .is_some_and(|cause| cause.is::<std::io::Error>());
-    if error.is_closed() || io {
-        Severity::Gone
-    } else {
-        Severity::Client
-    }
-}
-
-/// Whether it failed before anything was sent, as when a value does not fit its type.
-pub(crate) fn is_client_error(error: &tokio_postgres::Error) -> bool {
-    severity(error) == Severity::Client
 }

@@ -1,7 +1,7 @@
 //! Drives a workload over many connections from few threads, and measures what comes back.
 //!
-//! Terminals (one connection each) are shared out over dedicated threads, each with a runtime of
-//! its own. In the closed loop a terminal starts its next transaction when the last has ended, and
+//! Terminals (one connection each) are shared out over dedicated threads, each with an event loop
+//! of its own. In the closed loop a terminal starts its next transaction when the last has ended, and
 //! latency counts from that start. In the open loop transactions arrive at a fixed rate whatever
 //! the server does, and latency counts from the moment a transaction was due, so that a stall is
 //! charged to everything that had to wait for it.
@@ -10,6 +10,7 @@ mod connect;
 mod error;
 mod observe;
 mod observed;
+mod pace;
 mod sampler;
 mod schedule;
 mod thread;
@@ -22,20 +23,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use dbdyno_model::connection::Connection;
-use tokio::sync::watch;
 
-pub use connect::{TlsUnsupported, client_config};
+pub use connect::{TargetError, client_config, target};
 pub use error::DriverError;
-pub(crate) use error::{deepest, is_client_error};
+pub(crate) use error::deepest;
 pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
 
+use crate::reactor::Alarm;
 use crate::recorder::Recorder;
 use crate::workload::{PrepareError, Workload};
+use pace::{Pace, Paces};
 use schedule::Schedule;
-use thread::{Event, Fatal, Pace, Share};
+use thread::{Event, Fatal, Share};
 
 /// Processors that one driver thread serves: a terminal costs the driver a fraction of what it
 /// costs the server, and a second thread costs switches that the first does not.
@@ -84,7 +86,7 @@ pub struct Driver {
     threads: Vec<JoinHandle<()>>,
     tids: Vec<i32>,
     recorders: Vec<Arc<Mutex<Recorder>>>,
-    pace: watch::Sender<Pace>,
+    paces: Arc<Paces>,
     events: mpsc::Receiver<Event>,
     stop: Arc<AtomicBool>,
     server: String,
@@ -102,15 +104,15 @@ impl Driver {
         workload: &Workload,
         options: &Options,
     ) -> Result<Self, DriverError> {
-        let config = client_config(connection)?;
-        let (pace, pace_receiver) = watch::channel(Pace::Wait);
+        let target = target(connection)?;
+        let paces = Arc::new(Paces::new());
         let (sender, events) = mpsc::channel();
         let now = Instant::now();
         let mut driver = Self {
             threads: Vec::new(),
             tids: Vec::new(),
             recorders: Vec::new(),
-            pace,
+            paces,
             events,
             stop: Arc::clone(&options.stop),
             server: connection.display(),
@@ -123,13 +125,16 @@ impl Driver {
             let recorder = Recorder::new(driver.transactions.len(), now);
             let recorder = Arc::new(Mutex::new(recorder));
             driver.recorders.push(Arc::clone(&recorder));
+            let alarm = Alarm::new()?;
+            driver.paces.tell(alarm.clone());
             let share = Share {
-                config: config.clone(),
+                target: target.clone(),
                 workload: workload.clone(),
                 terminals,
                 seed: options.seed,
                 recorder,
-                pace: pace_receiver.clone(),
+                paces: Arc::clone(&driver.paces),
+                alarm,
                 events: sender.clone(),
             };
             let named = std::thread::Builder::new().name(format!("driver-{index}"));
@@ -147,7 +152,7 @@ impl Driver {
             recorder.detach();
         }
         driver.cut = Some(driver.load_started);
-        driver.pace.send_replace(Pace::Closed);
+        driver.paces.set(Pace::Closed);
         Ok(driver)
     }
 
@@ -184,7 +189,7 @@ impl Driver {
 
     fn change_pace(&mut self, pace: Pace) {
         self.cut = None;
-        self.pace.send_replace(pace);
+        self.paces.set(pace);
     }
 
     /// Ends the load after the transactions under way.
@@ -245,7 +250,7 @@ impl Driver {
                 server: self.server.clone(),
                 source,
             },
-            Fatal::Prepare(PrepareError::Postgres(error)) => DriverError::Prepare(error),
+            Fatal::Prepare(PrepareError::Wire(error)) => DriverError::Prepare(error),
             Fatal::Prepare(PrepareError::Script(error)) | Fatal::Script(error) => {
                 DriverError::Script(error)
             }
@@ -260,7 +265,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.pace.send_replace(Pace::Kill);
+        self.paces.set(Pace::Kill);
         for thread in self.threads.drain(..) {
             // A panic has been printed by its own thread.
             let _ = thread.join();

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use dbdyno_model::run::{Phase, Second};
 
 use super::observed::{Arrivals, KindRecord, Observed, Record};
+use super::pace::Pace;
 use super::sampler::{Sampler, ServerCounters, rise, rise_s};
-use super::thread::{Event, Pace};
+use super::thread::Event;
 use super::{Driver, DriverError, TICK, lock};
 use crate::recorder::{SECOND, Tally};
 
@@ -244,7 +245,7 @@ impl Driver {
     }
 
     fn phase(&self, until: Until<'_>) -> Phase {
-        match (&*self.pace.borrow(), until) {
+        match (self.paces.present(), until) {
             (Pace::Open(_), _) => Phase::OpenLoop,
             (_, Until::Flag(_)) => Phase::Checkpoint,
             _ => Phase::Closed,
@@ -252,15 +253,14 @@ impl Driver {
     }
 
     fn begun(&self) -> u64 {
-        match &*self.pace.borrow() {
+        match self.paces.present() {
             Pace::Open(schedule) => schedule.begun(),
             _ => 0,
         }
     }
 
     fn arrivals(&self, begun_before: u64, end: Instant) -> Option<Arrivals> {
-        let pace = self.pace.borrow();
-        let Pace::Open(schedule) = &*pace else {
+        let Pace::Open(schedule) = self.paces.present() else {
             return None;
         };
         let begun = schedule.begun();

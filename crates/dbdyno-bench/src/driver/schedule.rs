@@ -1,14 +1,7 @@
-//! When transactions are due in an open loop, and how to wait for that moment to within 0.1 ms.
+//! When transactions are due in an open loop.
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
-use tokio::io::unix::AsyncFd;
 
 /// Arrival k is due at t0 + k/rate. Free terminals take them in order, whichever thread they run
 /// on: one queue, many servers.
@@ -60,49 +53,6 @@ impl Schedule {
     }
 }
 
-/// A timer of its own for each terminal: the runtime's wakes to the millisecond only.
-#[derive(Debug)]
-pub(crate) struct Timer(AsyncFd<OwnedFd>);
-
-impl Timer {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // Sound here: an OwnedFd names the same open descriptor until it is dropped.
-        #[expect(
-            deprecated,
-            reason = "the successor is unsafe, for types that an OwnedFd is not"
-        )]
-        let registered = AsyncFd::new(fd)?;
-        Ok(Self(registered))
-    }
-
-    /// Returns at `due`, never before.
-    pub(crate) async fn wait_until(&self, due: Instant) -> std::io::Result<()> {
-        loop {
-            let left = due.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            let value = Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: left.subsec_nanos().into(),
-            };
-            let once = Itimerspec {
-                it_interval: Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                },
-                it_value: value,
-            };
-            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-            // Not read: arming it again resets its count, and each expiry is an edge of its own. A wait
-            // that was dropped may leave readiness behind, hence the loop.
-            self.0.readable().await?.clear_ready();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,26 +76,5 @@ mod tests {
         let schedule = Schedule::new(Instant::now(), f64::MIN_POSITIVE);
         schedule.take();
         assert!(schedule.take() > Instant::now());
-    }
-
-    #[test]
-    fn the_timer_is_never_early_and_survives_an_abandoned_wait() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let timer = Timer::new().unwrap();
-            for round in 0..100_u64 {
-                if round % 10 == 0 {
-                    let soon = Instant::now() + Duration::from_micros(200);
-                    let abandoned = timer.wait_until(soon + Duration::from_secs(1));
-                    let _ = tokio::time::timeout(Duration::from_millis(1), abandoned).await;
-                }
-                let due = Instant::now() + Duration::from_micros(300 + 17 * round);
-                timer.wait_until(due).await.unwrap();
-                assert!(Instant::now() >= due);
-            }
-        });
     }
 }

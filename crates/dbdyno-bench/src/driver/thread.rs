@@ -1,16 +1,15 @@
-//! One driver thread: a single-threaded runtime with its share of the terminals.
+//! One driver thread: an event loop with its share of the terminals.
 
-use std::ops::Range;
+use std::cell::{Cell, RefCell};
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio_postgres::NoTls;
-
-use super::error::{Severity, deepest, severity};
-use super::schedule::{Schedule, Timer};
+use super::error::{Severity, severity};
+use super::pace::{Pace, Paces};
+use crate::reactor::{Alarm, Reactor};
 use crate::recorder::{Ended, Outcome, Recorder};
+use crate::wire::{Cancel, Session, Target, WireError};
 use crate::workload::{End, Failure, PrepareError, Terminal, Workload};
 
 /// As often is the same transaction tried again before it is given up.
@@ -18,18 +17,6 @@ const MAX_RETRIES: u32 = 10;
 
 /// How long a hard stop waits for the server to take its cancel requests.
 const CANCEL_WITHIN: Duration = Duration::from_millis(300);
-
-/// What all terminals do from now on.
-#[derive(Debug, Clone)]
-pub(crate) enum Pace {
-    Wait,
-    Closed,
-    Open(Arc<Schedule>),
-    /// After the transactions under way.
-    Stop,
-    /// At once.
-    Kill,
-}
 
 #[derive(Debug)]
 pub(crate) enum Event {
@@ -41,7 +28,7 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) enum Fatal {
     Thread(std::io::Error),
-    Connect(tokio_postgres::Error),
+    Connect(WireError),
     Prepare(PrepareError),
     Gone(String),
     /// A transaction that could not even be sent.
@@ -50,195 +37,150 @@ pub(crate) enum Fatal {
 }
 
 /// What a thread is given.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Share {
-    pub(crate) config: tokio_postgres::Config,
+    pub(crate) target: Target,
     pub(crate) workload: Workload,
     pub(crate) terminals: Range<u32>,
     pub(crate) seed: u64,
     pub(crate) recorder: Arc<Mutex<Recorder>>,
-    pub(crate) pace: watch::Receiver<Pace>,
+    pub(crate) paces: Arc<Paces>,
+    pub(crate) alarm: Alarm,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
 pub(crate) fn run(share: Share) {
-    // A send fails only when the driver is gone already, and then nobody asks.
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let _ = share.events.send(Event::Fatal(Fatal::Thread(error)));
-            return;
-        }
+    if let Err(error) = drive_all(&share) {
+        // A send fails only when the driver is gone already, and then nobody asks.
+        let _ = share.events.send(Event::Fatal(Fatal::Thread(error)));
+    }
+}
+
+fn drive_all(share: &Share) -> std::io::Result<()> {
+    let desk = Desk {
+        share,
+        reactor: Reactor::new(share.alarm.clone())?,
+        opening: Cell::new(share.terminals.len()),
+        cancels: RefCell::default(),
     };
-    let events = share.events.clone();
-    if let Err(fatal) = runtime.block_on(drive_all(share)) {
-        let _ = events.send(Event::Fatal(fatal));
-    }
-    // Without waiting for a name lookup that may hang.
-    runtime.shutdown_background();
-}
-
-async fn drive_all(share: Share) -> Result<(), Fatal> {
-    let mut pace = share.pace.clone();
-    let (terminals, cancel) = tokio::select! {
-        connected = connect_all(&share) => connected?,
-        () = killed(&mut pace) => return Ok(()),
+    let killed = || match share.paces.present() {
+        Pace::Kill => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
     };
-    let mut tasks = JoinSet::new();
-    for terminal in terminals {
-        let timer = Timer::new().map_err(Fatal::Thread)?;
-        let desk = Desk {
-            recorder: Arc::clone(&share.recorder),
-            pace: share.pace.clone(),
-            timer,
-        };
-        tasks.spawn(drive(terminal, desk));
-    }
-    let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let _ = share.events.send(Event::Ready(tid));
-    loop {
-        tokio::select! {
-            ended = tasks.join_next() => match ended {
-                // A panic in a terminal must not pass for a load that goes on.
-                Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Some(Ok(Err(fatal))) => {
-                    let _ = share.events.send(Event::Fatal(fatal));
-                }
-                Some(_) => {}
-                None => return Ok(()),
-            },
-            () = killed(&mut pace) => {
-                cancel_all(cancel).await;
-                return Ok(());
-            }
+    let ended = |end: Result<(), Fatal>| {
+        if let Err(fatal) = end {
+            let _ = share.events.send(Event::Fatal(fatal));
         }
+        ControlFlow::Continue(())
+    };
+    let terminals = share.terminals.clone();
+    desk.reactor
+        .run(terminals.map(|index| live(&desk, index)), ended, killed)?;
+    if killed().is_break() {
+        cancel_all(&desk)?;
     }
+    Ok(())
 }
 
-async fn killed(pace: &mut watch::Receiver<Pace>) {
-    // An error says that the driver is gone, which is a kill too.
-    let _ = pace.wait_for(|pace| matches!(pace, Pace::Kill)).await;
+/// What the terminals of a thread share.
+struct Desk<'a> {
+    share: &'a Share,
+    reactor: Reactor,
+    /// Terminals that are not ready yet.
+    opening: Cell<usize>,
+    cancels: RefCell<Vec<Cancel>>,
 }
 
-type Terminals = (Vec<Terminal>, Vec<tokio_postgres::CancelToken>);
-
-async fn connect_all(share: &Share) -> Result<Terminals, Fatal> {
-    let mut tasks = JoinSet::new();
-    for index in share.terminals.clone() {
-        let share = share.clone();
-        tasks.spawn(async move {
-            let (client, connection) = share.config.connect(NoTls).await.map_err(Fatal::Connect)?;
-            // It ends with the client; its error reaches the terminal as a closed connection.
-            tokio::spawn(connection);
-            let cancel = client.cancel_token();
-            let terminal = share.workload.terminal(client, share.seed, index);
-            Ok((terminal.await.map_err(Fatal::Prepare)?, cancel))
-        });
-    }
-    let mut all: Terminals = Default::default();
-    while let Some(done) = tasks.join_next().await {
-        match done {
-            Ok(connected) => {
-                let (terminal, cancel) = connected?;
-                all.0.push(terminal);
-                all.1.push(cancel);
-            }
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => {}
-        }
-    }
-    Ok(all)
-}
-
-/// A statement that hangs on a lock would otherwise stay on the server behind a closed socket.
-async fn cancel_all(tokens: Vec<tokio_postgres::CancelToken>) {
-    let mut tasks = JoinSet::new();
-    for token in tokens {
-        tasks.spawn(async move { token.cancel_query(NoTls).await });
-    }
-    let _ = tokio::time::timeout(CANCEL_WITHIN, async {
-        while tasks.join_next().await.is_some() {}
-    })
-    .await;
-}
-
-/// What a terminal needs beside its connection.
-struct Desk {
-    recorder: Arc<Mutex<Recorder>>,
-    pace: watch::Receiver<Pace>,
-    timer: Timer,
-}
-
-impl Desk {
+impl Desk<'_> {
     fn record(&self, ended: &Ended<'_>) -> Instant {
-        self.recorder
+        self.share
+            .recorder
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .record(ended)
     }
 
-    /// Whether the pace has changed; a driver that is gone is a change.
-    fn has_changed(&self) -> bool {
-        self.pace.has_changed().unwrap_or(true)
+    /// The pace that is no longer of this version.
+    async fn changed(&self, version: u64) -> (u64, Pace) {
+        while self.share.paces.version() == version {
+            self.reactor.pause().await;
+        }
+        self.share.paces.get()
     }
 
-    async fn changed(&mut self) -> Pace {
-        match self.pace.changed().await {
-            Ok(()) => self.pace.borrow_and_update().clone(),
-            Err(_) => Pace::Kill,
+    /// Returns at `due`, never before, or as soon as the pace is no longer of this version, and
+    /// whether it was the first.
+    async fn wait_until(&self, due: Instant, version: u64) -> bool {
+        self.reactor.wake_at(due);
+        while self.share.paces.version() == version {
+            if Instant::now() >= due {
+                return true;
+            }
+            self.reactor.pause().await;
         }
+        false
     }
 }
 
-/// One terminal's life: the next transaction as soon as the last has ended, or when it is due.
-async fn drive(mut terminal: Terminal, mut desk: Desk) -> Result<(), Fatal> {
-    let mut pace = desk.pace.borrow_and_update().clone();
+/// One terminal's life, from its connection to its end.
+async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
+    let share = desk.share;
+    let session = Session::open(&desk.reactor, &share.target)
+        .await
+        .map_err(Fatal::Connect)?;
+    desk.cancels.borrow_mut().extend(session.cancel().cloned());
+    let terminal = share.workload.terminal(session, share.seed, index);
+    let mut terminal = terminal.await.map_err(Fatal::Prepare)?;
+    desk.opening.set(desk.opening.get() - 1);
+    if desk.opening.get() == 0 {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get();
+        let _ = share.events.send(Event::Ready(tid));
+    }
+    drive(&mut terminal, desk).await?;
+    terminal.close().await;
+    Ok(())
+}
+
+/// The next transaction as soon as the last has ended, or when it is due.
+async fn drive(terminal: &mut Terminal, desk: &Desk<'_>) -> Result<(), Fatal> {
+    let (mut version, mut pace) = desk.share.paces.get();
     let mut free_since = Instant::now();
     loop {
         let from = match &pace {
             Pace::Stop | Pace::Kill => return Ok(()),
             Pace::Closed => free_since,
             Pace::Wait => {
-                pace = desk.changed().await;
+                (version, pace) = desk.changed(version).await;
                 free_since = Instant::now();
                 continue;
             }
             Pace::Open(schedule) => {
                 let due = schedule.take();
-                if due > free_since {
-                    tokio::select! {
-                        biased;
-                        waited = desk.timer.wait_until(due) => waited.map_err(Fatal::Thread)?,
-                        changed = desk.pace.changed() => {
-                            pace = match changed {
-                                Ok(()) => desk.pace.borrow_and_update().clone(),
-                                Err(_) => Pace::Kill,
-                            };
-                            free_since = Instant::now();
-                            continue;
-                        }
-                    }
+                if due > free_since && !desk.wait_until(due, version).await {
+                    (version, pace) = desk.share.paces.get();
+                    free_since = Instant::now();
+                    continue;
                 }
                 schedule.begin();
                 due
             }
         };
-        free_since = transact(&mut terminal, &desk, from).await?;
-        if desk.has_changed() {
-            pace = desk.changed().await;
+        free_since = transact(terminal, desk, from, version).await?;
+        if desk.share.paces.version() != version {
+            (version, pace) = desk.share.paces.get();
         }
     }
 }
 
 /// Runs the next transaction to its end, retries included, and books it.
-async fn transact(terminal: &mut Terminal, desk: &Desk, from: Instant) -> Result<Instant, Fatal> {
+async fn transact(
+    terminal: &mut Terminal,
+    desk: &Desk<'_>,
+    from: Instant,
+    version: u64,
+) -> Result<Instant, Fatal> {
     let kind = terminal.next();
     let mut retries = 0;
-    // One that began under another pace says nothing of this one's latency, but it did end.
-    let from = |desk: &Desk| (!desk.has_changed()).then_some(from);
     loop {
         let error = match terminal.execute().await {
             Ok(end) => {
@@ -250,36 +192,55 @@ async fn transact(terminal: &mut Terminal, desk: &Desk, from: Instant) -> Result
                     kind,
                     outcome,
                     retries,
-                    from: from(desk),
+                    // One that began under another pace says nothing of this one's latency, but it
+                    // did end.
+                    from: (desk.share.paces.version() == version).then_some(from),
                 }));
             }
             Err(Failure::Script(error)) => return Err(Fatal::Script(error)),
-            Err(Failure::Postgres(error)) => error,
+            Err(Failure::Wire(error)) => error,
         };
         let severity = severity(&error);
         match severity {
-            Severity::Gone => return Err(Fatal::Gone(deepest(&error))),
-            Severity::Client => return Err(Fatal::Unsent(deepest(&error))),
+            Severity::Gone => return Err(Fatal::Gone(error.to_string())),
+            Severity::Client => return Err(Fatal::Unsent(error.to_string())),
             Severity::Retry | Severity::Transaction => {}
         }
         terminal
             .rollback()
             .await
-            .map_err(|error| Fatal::Gone(deepest(&error)))?;
+            .map_err(|error| Fatal::Gone(error.to_string()))?;
         if severity == Severity::Retry && retries < MAX_RETRIES && terminal.may_retry() {
             retries += 1;
             continue;
         }
-        let server = error.as_db_error();
-        let outcome = Outcome::Failed {
-            code: server.map_or("", |server| server.code().code()),
-            message: server.map_or("", |server| server.message()),
+        let (code, message) = match &error {
+            WireError::Server(error) => (error.code(), error.message.as_str()),
+            _ => (String::new(), ""),
         };
         return Ok(desk.record(&Ended {
             kind,
-            outcome,
+            outcome: Outcome::Failed {
+                code: &code,
+                message,
+            },
             retries,
             from: None,
         }));
     }
+}
+
+/// A statement that hangs on a lock would otherwise stay on the server behind a closed socket.
+fn cancel_all(desk: &Desk<'_>) -> std::io::Result<()> {
+    let cancels = desk.cancels.take();
+    let deadline = Instant::now() + CANCEL_WITHIN;
+    let reactor = &desk.reactor;
+    let cancel = async |cancel: Cancel| {
+        let sent = cancel.send(reactor, &desk.share.target);
+        let _ = reactor.until(deadline, sent).await;
+    };
+    let go_on = |()| ControlFlow::Continue(());
+    reactor.run(cancels.into_iter().map(cancel), go_on, || {
+        ControlFlow::Continue(())
+    })
 }

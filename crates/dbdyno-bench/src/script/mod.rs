@@ -74,6 +74,8 @@ use expression::{Expression, Problem};
 use random::Random;
 pub(crate) use terminal::Terminal;
 
+use crate::wire::WireError;
+
 /// The variable that every body has: the number of its terminal.
 const CLIENT_ID: &str = "client_id";
 
@@ -216,7 +218,7 @@ impl Script {
                 Step::Run(statement) => {
                     client
                         .batch_execute(&statement.literal(&values))
-                        .map_err(|error| self.refused(statement.line, &error))?;
+                        .map_err(|error| self.refused_setup(statement.line, &error))?;
                     ran += 1;
                     done(ran, total);
                 }
@@ -301,19 +303,41 @@ impl Script {
     }
 
     /// The server's answer to one of the script's statements, with the statement's line.
-    fn refused(&self, line: usize, error: &tokio_postgres::Error) -> ScriptError {
-        let message = crate::driver::deepest(error);
-        let hint = match error.code().map(|code| code.code()) {
+    fn refused(&self, line: usize, error: &WireError) -> ScriptError {
+        let server = error.server();
+        self.refusal(
+            line,
+            error.to_string(),
+            server.map(|server| server.sqlstate.as_str()),
+            server.and_then(|server| server.hint.as_deref()),
+        )
+    }
+
+    /// The same for the setup, which the client library sends.
+    fn refused_setup(&self, line: usize, error: &postgres::Error) -> ScriptError {
+        self.refusal(
+            line,
+            crate::driver::deepest(error),
+            error.code().map(postgres::error::SqlState::code),
+            error.as_db_error().and_then(|server| server.hint()),
+        )
+    }
+
+    fn refusal(
+        &self,
+        line: usize,
+        message: String,
+        sqlstate: Option<&str>,
+        hint: Option<&str>,
+    ) -> ScriptError {
+        let hint = match sqlstate {
             Some("42P01" | "42703" | "42883") => {
-                Some("create it in the setup section, and load before you run".to_owned())
+                Some("create it in the setup section, and load before you run")
             }
-            Some("42P18") => Some("cast the variable, as in :name::integer".to_owned()),
-            _ => error
-                .as_db_error()
-                .and_then(|server| server.hint())
-                .map(str::to_owned),
+            Some("42P18") => Some("cast the variable, as in :name::integer"),
+            _ => hint,
         };
-        ScriptError::new(&self.file, line, (message, hint))
+        ScriptError::new(&self.file, line, (message, hint.map(str::to_owned)))
     }
 }
 

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::Client;
-
 use super::expression::Value;
-use super::parameter::accepts;
+use super::parameter::{accepts, put};
 use super::random::Random;
 use super::{Script, ScriptError, is_control};
-use crate::driver::is_client_error;
+use crate::wire::{self, Session, WireError};
 use crate::workload::{End, Failure, PrepareError};
 
 #[derive(Debug)]
 pub(crate) struct Terminal {
-    client: Client,
+    session: Session,
     script: Arc<Script>,
-    begin: tokio_postgres::Statement,
-    commit: tokio_postgres::Statement,
+    begin: wire::Statement,
+    commit: wire::Statement,
     programs: Vec<Program>,
     /// Sum of the weights up to each transaction.
     weights: Vec<u64>,
@@ -41,14 +39,14 @@ struct Program {
 #[derive(Debug)]
 struct Prepared {
     line: usize,
-    statement: tokio_postgres::Statement,
+    statement: wire::Statement,
     slots: Vec<usize>,
     parameters: Vec<Value>,
 }
 
 impl Terminal {
     pub(crate) async fn prepare(
-        client: Client,
+        mut session: Session,
         script: Arc<Script>,
         seed: u64,
         index: u32,
@@ -61,8 +59,9 @@ impl Terminal {
             initial[0] = Value::Int(i64::from(index));
             let mut statements = Vec::new();
             for statement in transaction.body.statements() {
-                statements
-                    .push(prepare(&client, &script, &transaction.body.names, statement).await?);
+                statements.push(
+                    prepare(&mut session, &script, &transaction.body.names, statement).await?,
+                );
             }
             let keywords: Vec<String> = transaction
                 .body
@@ -91,14 +90,11 @@ impl Terminal {
                 wrap: transaction.wrap,
             });
         }
-        let begin = client
-            .prepare("BEGIN")
-            .await
-            .map_err(PrepareError::Postgres)?;
-        let commit = client
+        let begin = session.prepare("BEGIN").await.map_err(PrepareError::Wire)?;
+        let commit = session
             .prepare("COMMIT")
             .await
-            .map_err(PrepareError::Postgres)?;
+            .map_err(PrepareError::Wire)?;
         let weights = script.transactions.iter().scan(0, |sum, transaction| {
             *sum += u64::from(transaction.weight);
             Some(*sum)
@@ -106,7 +102,7 @@ impl Terminal {
         let weights = weights.collect();
         let random = Random::new(seed, u64::from(index));
         Ok(Self {
-            client,
+            session,
             script,
             begin,
             commit,
@@ -150,46 +146,39 @@ impl Terminal {
         if let Some(error) = self.failed.take() {
             return Err(Failure::Script(error));
         }
-        let program = &self.programs[self.current];
-        let mut rest = program.statements.iter();
-        if program.wrap
-            && let Some(first) = rest.next()
-        {
+        let Self {
+            session,
+            script,
+            programs,
+            ..
+        } = self;
+        let program = &programs[self.current];
+        if program.wrap {
             // BEGIN goes out with the first statement, as the usual drivers send it.
-            let begin = self.client.execute_raw(&self.begin, NOTHING);
-            let (begun, done) = tokio::join!(biased; begin, self.run(first));
-            begun.map_err(Failure::Postgres)?;
-            done?;
+            session.queue(&self.begin, |_| {}).map_err(Failure::Wire)?;
         }
-        for prepared in rest {
-            self.run(prepared).await?;
+        for (index, prepared) in program.statements.iter().enumerate() {
+            prepared.queue(session, script)?;
+            if program.wrap && index == 0 {
+                session.done().await.map_err(Failure::Wire)?;
+            }
+            session.done().await.map_err(Failure::Wire)?;
         }
         if program.wrap {
-            self.client
-                .execute_raw(&self.commit, NOTHING)
-                .await
-                .map_err(Failure::Postgres)?;
+            session.queue(&self.commit, |_| {}).map_err(Failure::Wire)?;
+            session.done().await.map_err(Failure::Wire)?;
         }
         Ok(program.end)
     }
 
-    async fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
-        let parameters = prepared.parameters.iter().copied();
-        match self
-            .client
-            .execute_raw(&prepared.statement, parameters)
-            .await
-        {
-            Ok(_) => Ok(()),
-            Err(error) if is_client_error(&error) => {
-                Err(Failure::Script(self.script.refused(prepared.line, &error)))
-            }
-            Err(error) => Err(Failure::Postgres(error)),
-        }
+    pub(crate) async fn rollback(&mut self) -> Result<(), WireError> {
+        self.session.drain().await?;
+        self.session.queue_text("ROLLBACK");
+        self.session.done().await.map(drop)
     }
 
-    pub(crate) async fn rollback(&mut self) -> Result<(), tokio_postgres::Error> {
-        self.client.batch_execute("ROLLBACK").await
+    pub(crate) fn into_session(self) -> Session {
+        self.session
     }
 
     pub(crate) fn may_retry(&self) -> bool {
@@ -197,21 +186,35 @@ impl Terminal {
     }
 }
 
-const NOTHING: [Value; 0] = [];
+impl Prepared {
+    fn queue(&self, session: &mut Session, script: &Script) -> Result<(), Failure> {
+        let fill = |params: &mut wire::Params<'_>| {
+            let kinds = self.statement.parameter_types();
+            for (kind, value) in kinds.zip(&self.parameters) {
+                put(params, kind, *value);
+            }
+        };
+        session
+            .queue(&self.statement, fill)
+            .map_err(|error| Failure::Script(script.refused(self.line, &error)))
+    }
+}
 
 async fn prepare(
-    client: &Client,
+    session: &mut Session,
     script: &Script,
     names: &[String],
     statement: &super::Statement,
 ) -> Result<Prepared, PrepareError> {
-    let prepared = client.prepare(&statement.sql()).await;
+    let prepared = session.prepare(&statement.sql()).await;
     let prepared =
         prepared.map_err(|error| PrepareError::Script(script.refused(statement.line, &error)))?;
     let slots: Vec<usize> = statement.variables().collect();
-    for (slot, ty) in slots.iter().zip(prepared.params()) {
+    for (slot, ty) in slots.iter().zip(prepared.parameter_types()) {
         if !accepts(ty) {
             let name = &names[*slot];
+            let ty = wire::postgres::types::name(ty);
+            let ty = ty.trim_start_matches("type ");
             let message = format!("variable :{name} stands where the server expects a {ty}");
             let hint =
                 format!("let the server compute it, as in date '2024-01-01' + :{name}::integer");

@@ -5,22 +5,30 @@
 //! that numbers must not be compared with audited results: there is no think or keying time
 //! (clause 5.2.5), and the home warehouse is drawn for each transaction, not fixed for a terminal.
 
+mod control;
 mod customer;
 mod deck;
 mod delivery;
 mod new_order;
 mod order_status;
 mod payment;
-pub mod postgres;
+mod plain;
+mod postgres;
+mod priced;
 mod random;
 mod rows;
 mod schema;
+mod sql;
 mod stock_level;
+mod terminal;
 
 pub use postgres::consistency::{When, check};
 pub use postgres::error::LoadError;
 pub use postgres::loader::{Loaded, Progress, load};
 pub use postgres::stored::{ReadBackError, StoredConfig, clean, read_back};
+pub use terminal::Terminal;
+
+use crate::wire::WireError;
 
 /// Names of the transactions, in the order of their indexes.
 pub const TRANSACTIONS: [&str; 5] = [
@@ -63,6 +71,26 @@ pub struct Config {
     pub seed: u64,
 }
 
+/// How transactions are sent. They measure different things.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// A round trip for each statement of the specification.
+    Unbatched,
+    /// IN lists and rows of VALUES where a statement can do for all lines or districts.
+    Batched,
+    /// As few round trips as the protocol and the data dependences allow.
+    #[default]
+    Pipelined,
+}
+
+/// How an attempt at a transaction ended without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Committed,
+    /// As the specification asks of 1 % of new orders (clause 2.4.1.4).
+    RolledBack,
+}
+
 /// NURand's C for last names (A = 255), customers (1023) and items (8191), clause 2.1.6.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constants {
@@ -75,4 +103,14 @@ pub struct Constants {
 pub fn constants(seed: u64) -> Constants {
     let (c_load, c_run) = random::draw_constants(seed);
     Constants { c_load, c_run }
+}
+
+/// Rows that a sound load always has.
+fn missing(what: &str) -> WireError {
+    WireError::protocol(format!("no {what} where a load has one"))
+}
+
+/// An id as the server sends it.
+fn number(value: i64) -> Result<u32, WireError> {
+    u32::try_from(value).map_err(|_| WireError::protocol(format!("an id of {value}")))
 }

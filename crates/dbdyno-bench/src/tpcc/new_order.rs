@@ -3,6 +3,7 @@
 use super::random::Random;
 use super::{DISTRICTS, ITEMS};
 
+pub(crate) const MIN_LINES: usize = 5;
 pub(crate) const MAX_LINES: usize = 15;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,13 +35,39 @@ impl NewOrderInput {
     }
 }
 
+/// Lines with their numbers, in the order in which stocks are locked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbered {
+    lines: [(usize, Line); MAX_LINES],
+    count: usize,
+}
+
+impl Numbered {
+    pub(crate) fn by_stock(input: &NewOrderInput) -> Self {
+        let mut numbered = Self {
+            lines: [(0, Line::default()); MAX_LINES],
+            count: input.count,
+        };
+        for (index, line) in input.lines().iter().enumerate() {
+            numbered.lines[index] = (index + 1, *line);
+        }
+        numbered.lines[..input.count]
+            .sort_unstable_by_key(|(number, line)| (line.supply_warehouse, line.item, *number));
+        numbered
+    }
+
+    pub(crate) fn lines(&self) -> &[(usize, Line)] {
+        &self.lines[..self.count]
+    }
+}
+
 /// 5 to 15 lines, 1 % of them remote; in 1 % of orders the last item does not exist.
 pub(crate) fn draw(random: &mut Random, home: u32, warehouses: u32, c: &[u32; 3]) -> NewOrderInput {
     let mut input = NewOrderInput {
         warehouse: home,
         district: random.uniform(1..=DISTRICTS),
         customer: random.nurand_customer(c),
-        count: random.uniform(5..=MAX_LINES as u32) as usize,
+        count: random.uniform(MIN_LINES as u32..=MAX_LINES as u32) as usize,
         lines: [Line::default(); MAX_LINES],
     };
     let unused_item = random.percent(1);

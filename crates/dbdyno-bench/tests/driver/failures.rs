@@ -115,7 +115,7 @@ SELECT * FROM typed WHERE a <> b OR b <> c OR d <> e OR f <> e::numeric OR g <> 
         .observe(until, &mut NoSampler, &mut |_| ())
         .unwrap_err();
     assert!(
-        error.to_string().contains("load.sql:2: ") && error.to_string().contains("int2"),
+        error.to_string().contains("load.sql:2: ") && error.to_string().contains("smallint"),
         "{error}"
     );
 

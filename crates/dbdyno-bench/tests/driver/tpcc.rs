@@ -11,10 +11,11 @@ use super::{Fixture, observe};
 #[test]
 fn tpcc_runs_and_stays_consistent() {
     let fixture = Fixture::start();
-    let workload = Workload::Tpcc(tpcc::Config {
+    let data = tpcc::Config {
         warehouses: 1,
         seed: 7,
-    });
+    };
+    let workload = Workload::Tpcc(data, tpcc::Mode::default());
     let connection = fixture.connection();
     let options = Options {
         connections: 4,

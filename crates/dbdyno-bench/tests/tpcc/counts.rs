@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use dbdyno_bench::tpcc::{Config, When, constants, read_back};
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
 use dbdyno_testing::all_binaries;
 
 use super::{client, failing, load_quietly, number, run, start};
 
 #[test]
 fn what_the_terminals_count_is_what_the_database_holds() {
-    for binaries in all_binaries() {
+    // Every version as `tune` drives it, and one of them in each other way.
+    let all = all_binaries();
+    let first = all.first().expect("a server").clone();
+    let others = [Mode::Unbatched, Mode::Batched].map(|mode| (first.clone(), mode));
+    let all = all.into_iter().map(|binaries| (binaries, Mode::Pipelined));
+    for (binaries, mode) in all.chain(others) {
         let running = start(binaries);
         let connection = running.database("counts");
         let config = Config {
@@ -21,7 +26,7 @@ fn what_the_terminals_count_is_what_the_database_holds() {
         assert_eq!((stored.config, stored.constants), (config, constants(4)));
         assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
 
-        let counts = run(&connection, &config, 4, 460);
+        let counts = run(&connection, &config, mode, 4, 460);
         assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
 
         // 20 decks a terminal hold the mix exactly.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dbdyno_bench::tpcc::{Config, When};
+use dbdyno_bench::tpcc::{Config, Mode, When};
 use dbdyno_testing::binaries;
 
 use super::{client, failing, load_quietly, run, start};
@@ -105,7 +105,7 @@ fn every_damage_is_named() {
         seed: 9,
     };
     load_quietly(&connection, &config, 2);
-    run(&connection, &config, 4, 100);
+    run(&connection, &config, Mode::Pipelined, 4, 100);
     let mut client = client(&connection);
     // Foreign keys would forbid some of it.
     client

@@ -1,7 +1,6 @@
 //! Attempts that fail half-way: the cause is told, nothing is left behind, the input can be repeated.
 
 use dbdyno_testing::binaries;
-use postgres::error::SqlState;
 
 use super::*;
 
@@ -16,17 +15,21 @@ fn state(client: &mut Client) -> String {
 }
 
 /// A terminal that has drawn a new order and waits for no lock.
-async fn about_to_order(connection: &Connection, stored: &Config) -> Terminal {
-    let (client, task) = config(connection).connect(NoTls).await.unwrap();
-    tokio::task::spawn_local(task);
-    let mut terminal = Terminal::prepare(client, stored, &constants(stored.seed), 3, 0)
-        .await
-        .unwrap();
-    terminal
-        .client()
-        .batch_execute("SET lock_timeout = '50ms'")
-        .await
-        .unwrap();
+async fn about_to_order(reactor: &Reactor, connection: &Connection, stored: &Config) -> Terminal {
+    let target = target(connection).unwrap();
+    let session = Session::open(reactor, &target).await.unwrap();
+    let mut terminal = Terminal::prepare(
+        session,
+        stored,
+        Mode::Pipelined,
+        &constants(stored.seed),
+        3,
+        0,
+    )
+    .await
+    .unwrap();
+    terminal.session().queue_text("SET lock_timeout = '50ms'");
+    terminal.session().done().await.unwrap();
     while terminal.next() != 0 {}
     terminal
 }
@@ -40,12 +43,9 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
         seed: 2,
     };
     load_quietly(&connection, &stored, 2);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let on_runtime = tokio::task::LocalSet::new();
-    let mut terminal = on_runtime.block_on(&runtime, about_to_order(&connection, &stored));
+    let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
+    let about_to_order = about_to_order(&reactor, &connection, &stored);
+    let mut terminal = reactor.block_on(about_to_order).unwrap();
     let mut other = client(&connection);
     let before = state(&mut other);
 
@@ -57,16 +57,10 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
     ];
     for block in blocks {
         other.batch_execute(block).unwrap();
-        let error = on_runtime
-            .block_on(&runtime, terminal.execute())
-            .unwrap_err();
-        let code = error.code().cloned();
-        assert_eq!(
-            code,
-            Some(SqlState::LOCK_NOT_AVAILABLE),
-            "{block}: {error:?}"
-        );
-        on_runtime.block_on(&runtime, terminal.rollback()).unwrap();
+        let error = reactor.block_on(terminal.execute()).unwrap().unwrap_err();
+        let code = error.server().map(|server| server.sqlstate.as_str());
+        assert_eq!(code, Some("55P03"), "{block}: {error:?}");
+        reactor.block_on(terminal.rollback()).unwrap().unwrap();
         other.batch_execute("ROLLBACK").unwrap();
         assert_eq!(state(&mut other), before, "{block}");
     }
@@ -80,15 +74,14 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
         )
         .unwrap();
-    let error = on_runtime
-        .block_on(&runtime, terminal.execute())
-        .unwrap_err();
-    assert_eq!(error.code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE));
-    on_runtime.block_on(&runtime, terminal.rollback()).unwrap();
+    let error = reactor.block_on(terminal.execute()).unwrap().unwrap_err();
+    let code = error.server().map(|server| server.sqlstate.as_str());
+    assert_eq!(code, Some("40001"), "{error:?}");
+    reactor.block_on(terminal.rollback()).unwrap().unwrap();
     assert_eq!(state(&mut other), before);
     other.batch_execute("DROP FUNCTION refuse CASCADE").unwrap();
 
-    let end = on_runtime.block_on(&runtime, terminal.execute()).unwrap();
+    let end = reactor.block_on(terminal.execute()).unwrap().unwrap();
     assert_eq!(end, End::Committed);
     assert_ne!(state(&mut other), before);
     assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());

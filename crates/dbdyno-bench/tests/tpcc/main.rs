@@ -8,11 +8,14 @@ mod failures;
 mod loads;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use dbdyno_bench::tpcc::postgres::{End, Terminal};
-use dbdyno_bench::tpcc::{Config, TRANSACTIONS, When, check, constants, load};
-use dbdyno_model::connection::{Address, Connection};
+use dbdyno_bench::driver::{client_config, target};
+use dbdyno_bench::reactor::{Alarm, Reactor};
+use dbdyno_bench::tpcc::{Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load};
+use dbdyno_bench::wire::{Session, Target};
+use dbdyno_model::connection::Connection;
 use dbdyno_target::lab::Binaries;
 use dbdyno_testing::Running;
 use postgres::{Client, NoTls};
@@ -22,22 +25,8 @@ fn start(binaries: Binaries) -> Running {
 }
 
 fn client(connection: &Connection) -> Client {
-    postgres::Config::from(config(connection))
-        .connect(NoTls)
-        .unwrap()
-}
-
-fn config(connection: &Connection) -> tokio_postgres::Config {
-    let Address::Socket(directory) = &connection.address else {
-        panic!("not a socket")
-    };
-    let mut config = tokio_postgres::Config::new();
-    config
-        .host_path(directory)
-        .port(connection.port)
-        .user(&connection.user)
-        .dbname(&connection.database);
-    config
+    let config = client_config(connection).unwrap();
+    postgres::Config::from(config).connect(NoTls).unwrap()
 }
 
 fn number(connection: &Connection, sql: &str) -> i64 {
@@ -80,42 +69,36 @@ struct Counts {
 }
 
 /// Runs this many transactions on each of the terminals at once, as a driver would.
-fn run(connection: &Connection, stored: &Config, terminals: u32, each: u32) -> Counts {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+fn run(connection: &Connection, stored: &Config, mode: Mode, terminals: u32, each: u32) -> Counts {
+    let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
+    let target = target(connection).unwrap();
     let mut total = Counts::default();
-    tokio::task::LocalSet::new().block_on(&runtime, async {
-        let mut tasks = Vec::new();
-        for index in 0..terminals {
-            let config = config(connection);
-            tasks.push(tokio::task::spawn_local(terminal(
-                config, *stored, index, each,
-            )));
+    let add = |counts: Counts| {
+        for (all, one) in total.committed.iter_mut().zip(counts.committed) {
+            *all += one;
         }
-        for task in tasks {
-            let counts = task.await.unwrap();
-            for (all, one) in total.committed.iter_mut().zip(counts.committed) {
-                *all += one;
-            }
-            total.rolled_back += counts.rolled_back;
-            total.retried += counts.retried;
-        }
-    });
+        total.rolled_back += counts.rolled_back;
+        total.retried += counts.retried;
+        ControlFlow::Continue(())
+    };
+    let terminals =
+        (0..terminals).map(|index| terminal(&reactor, &target, *stored, mode, index, each));
+    let go_on = || ControlFlow::Continue(());
+    reactor.run(terminals, add, go_on).unwrap();
     total
 }
 
 async fn terminal(
-    config: tokio_postgres::Config,
+    reactor: &Reactor,
+    target: &Target,
     stored: Config,
+    mode: Mode,
     index: u32,
     transactions: u32,
 ) -> Counts {
-    let (client, connection) = config.connect(NoTls).await.unwrap();
-    tokio::task::spawn_local(connection);
+    let session = Session::open(reactor, target).await.unwrap();
     let constants = constants(stored.seed);
-    let mut terminal = Terminal::prepare(client, &stored, &constants, 77, index)
+    let mut terminal = Terminal::prepare(session, &stored, mode, &constants, 77, index)
         .await
         .unwrap();
     let mut counts = Counts::default();
@@ -129,8 +112,8 @@ async fn terminal(
                     counts.rolled_back += 1;
                 }
                 Err(error) => {
-                    let code = error.code().map(|code| code.code().to_owned());
-                    assert_eq!(code.as_deref(), Some("40P01"), "{error:?}");
+                    let code = error.server().map(|server| server.sqlstate.as_str());
+                    assert_eq!(code, Some("40P01"), "{error:?}");
                     terminal.rollback().await.unwrap();
                     counts.retried += 1;
                     continue;

@@ -54,7 +54,7 @@ fn needs_root_a_disk_that_fills_up_during_the_load_is_told() {
         warehouses: 1,
         seed: 1,
     };
-    let workload = Workload::Tpcc(one);
+    let workload = Workload::Tpcc(one, tpcc::Mode::default());
     let full = AtomicBool::new(false);
     let others_fill = |progress: dbdyno_bench::workload::Progress| {
         if progress.rows > 0 && !full.swap(true, Ordering::SeqCst) {

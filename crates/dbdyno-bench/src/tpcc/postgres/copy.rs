@@ -1,8 +1,8 @@
 //! Rows in the binary format of COPY.
 
-use super::numeric::Fixed;
 use crate::tpcc::random::Text;
 use crate::tpcc::rows;
+use crate::wire::postgres::numeric;
 
 /// Microseconds count from 2000 on the wire.
 const EPOCH_2000: i64 = 946_684_800;
@@ -70,21 +70,21 @@ impl Encoder {
         self.field(&((unix_seconds - EPOCH_2000) * 1_000_000).to_be_bytes())
     }
 
-    fn fixed<const SCALE: u32>(&mut self, value: i64) -> &mut Self {
+    fn fixed(&mut self, value: i64, scale: u8) -> &mut Self {
         let length_at = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
-        Fixed::<SCALE>(value).encode(|part| self.bytes.extend_from_slice(&part.to_be_bytes()));
+        numeric::encode(&mut self.bytes, value, scale);
         let length = (self.bytes.len() - length_at - 4) as i32;
         self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
         self
     }
 
     fn cents(&mut self, value: i64) -> &mut Self {
-        self.fixed::<2>(value)
+        self.fixed(value, 2)
     }
 
     fn rate(&mut self, value: i64) -> &mut Self {
-        self.fixed::<4>(value)
+        self.fixed(value, 4)
     }
 
     fn address(&mut self, address: &rows::Address) -> &mut Self {

@@ -7,9 +7,9 @@
 
 use std::hint::black_box;
 
-use tokio_postgres::{Client, Error, Statement};
-
 use crate::tpcc::delivery::DeliveryInput;
+use crate::tpcc::missing;
+use crate::wire::{Row, Session, Statement, WireError};
 
 const DELIVERY: &str = "
     WITH oldest AS MATERIALIZED (
@@ -52,22 +52,30 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
         Ok(Self {
-            delivery: client.prepare(DELIVERY).await?,
+            delivery: session.prepare(DELIVERY).await?,
         })
     }
 
     /// Fails where an order delivered had no row, no lines or no customer to charge.
     pub(crate) async fn execute(
         &self,
-        client: &Client,
+        session: &mut Session,
         input: &DeliveryInput,
-    ) -> Result<(), Error> {
-        let (w, carrier) = (input.warehouse as i16, input.carrier as i16);
-        let row = client.query_one(&self.delivery, &[&w, &carrier]).await?;
+    ) -> Result<(), WireError> {
+        session.queue(&self.delivery, |params| {
+            params.int(input.warehouse.into());
+            params.int(input.carrier.into());
+        })?;
+        let mut delivered = None;
+        let read = |mut row: Row<'_>| {
+            delivered = Some(row.int()?);
+            Ok(())
+        };
+        session.rows(&self.delivery, read).await?;
         // What the terminal would show.
-        black_box(row.try_get::<_, i64>(0)?);
+        black_box(delivered.ok_or_else(|| missing("order, line or customer of a new order"))?);
         Ok(())
     }
 }

@@ -8,13 +8,11 @@
 
 use std::hint::black_box;
 
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, Row, Statement};
-
-use super::End;
-use super::numeric::{Cents, Fixed, Rate};
+use crate::tpcc::control::Control;
 use crate::tpcc::new_order::{Line, MAX_LINES, NewOrderInput};
-use crate::tpcc::random::ORIGINAL;
+use crate::tpcc::priced::{Head, Item, OrderLine, Stock};
+use crate::tpcc::{End, missing};
+use crate::wire::{Row, Session, Statement, WireError};
 
 const ITEMS: &str = "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY($1)";
 
@@ -55,280 +53,227 @@ const INSERTS: &str = "
     FROM unnest($7::smallint[], $8::integer[], $9::smallint[], $10::smallint[], $11::numeric[],
                 $12::bpchar[]) AS l";
 
-type Parameters<'a, const N: usize> = [&'a (dyn ToSql + Sync); N];
-
 #[derive(Debug)]
 pub(crate) struct NewOrder {
     items: Statement,
     stocks: Statement,
     head: Statement,
     inserts: Statement,
-    stock_columns: StockColumns,
-    line_columns: LineColumns,
+    found: Found,
 }
 
-/// Parameters of one stock update, sorted by warehouse and item.
+/// What the first round trip brought.
 #[derive(Debug, Default)]
-struct StockColumns {
-    /// Indexes of the lines that the update is for.
-    lines: Vec<usize>,
-    warehouse: Vec<i16>,
-    item: Vec<i32>,
-    quantity: Vec<i16>,
+struct Found {
+    items: Vec<Item>,
+    stocks: Vec<Stock>,
+    head: Option<Head>,
+    /// What is inserted.
+    lines: Vec<OrderLine>,
 }
 
-impl StockColumns {
-    /// Takes the lines that name their stock for the `rank`-th time; whether there is any.
-    ///
-    /// An UPDATE … FROM changes a row once, however many lines join it, so that an item ordered
-    /// twice needs a second pass.
-    fn fill(&mut self, lines: &[Line], rank: usize) -> bool {
-        let key = |index: usize| (lines[index].supply_warehouse, lines[index].item);
-        let earlier = |index: usize| (0..index).filter(|&other| key(other) == key(index)).count();
-        self.lines.clear();
-        self.lines
-            .extend((0..lines.len()).filter(|&index| earlier(index) == rank));
-        self.lines.sort_unstable_by_key(|&index| key(index));
-        self.warehouse.clear();
-        self.item.clear();
-        self.quantity.clear();
-        for &index in &self.lines {
-            self.warehouse.push(lines[index].supply_warehouse as i16);
-            self.item.push(lines[index].item as i32);
-            self.quantity.push(lines[index].quantity as i16);
+/// The lines that name their stock for the `rank`-th time, sorted by warehouse and item.
+///
+/// An UPDATE … FROM changes a row once, however many lines join it, so that an item ordered
+/// twice needs a second pass.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    lines: [Line; MAX_LINES],
+    count: usize,
+}
+
+impl Pass {
+    fn of(lines: &[Line], rank: usize) -> Self {
+        let key = |line: &Line| (line.supply_warehouse, line.item);
+        let mut pass = Self {
+            lines: [Line::default(); MAX_LINES],
+            count: 0,
+        };
+        for (index, line) in lines.iter().enumerate() {
+            let earlier = lines[..index]
+                .iter()
+                .filter(|other| key(other) == key(line));
+            if earlier.count() == rank {
+                pass.lines[pass.count] = *line;
+                pass.count += 1;
+            }
         }
-        !self.lines.is_empty()
+        pass.lines[..pass.count].sort_unstable_by_key(key);
+        pass
+    }
+
+    fn lines(&self) -> &[Line] {
+        &self.lines[..self.count]
     }
 }
 
-#[derive(Debug, Default)]
-struct LineColumns {
-    number: Vec<i16>,
-    item: Vec<i32>,
-    supply_warehouse: Vec<i16>,
-    quantity: Vec<i16>,
-    amount: Vec<Cents>,
-}
-
 impl NewOrder {
-    pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
         Ok(Self {
-            items: client.prepare(ITEMS).await?,
-            stocks: client.prepare(STOCKS).await?,
-            head: client.prepare(HEAD).await?,
-            inserts: client.prepare(INSERTS).await?,
-            stock_columns: StockColumns::default(),
-            line_columns: LineColumns::default(),
+            items: session.prepare(ITEMS).await?,
+            stocks: session.prepare(STOCKS).await?,
+            head: session.prepare(HEAD).await?,
+            inserts: session.prepare(INSERTS).await?,
+            found: Found::default(),
         })
     }
 
     pub(crate) async fn execute(
         &mut self,
-        client: &Client,
+        session: &mut Session,
+        control: &Control,
         input: &NewOrderInput,
-    ) -> Result<End, Error> {
-        self.stock_columns.fill(input.lines(), 0);
-        let (items, mut stocks, head) = self.read_and_update(client, input).await?;
-        self.repeated_stocks(client, input, &mut stocks).await?;
-        let (dist_info, brands) = self.price_lines(input, &items, &stocks)?;
+    ) -> Result<End, WireError> {
+        self.read_and_update(session, control, input).await?;
+        self.repeated_stocks(session, input).await?;
+        let head = self.found.head.ok_or_else(|| missing("district"))?;
+        self.found.price_lines(input);
         let end = self
-            .insert_and_end(client, input, &head, &dist_info)
+            .insert_and_end(session, control, input, head.order)
             .await?;
         // What the terminal would show.
-        black_box((total(&self.line_columns.amount, &head)?, brands));
+        black_box(head.total_cents(&self.found.lines));
         Ok(end)
     }
 
     /// The first round trip: items, stocks, and the district's row with what goes with it.
     async fn read_and_update(
-        &self,
-        client: &Client,
+        &mut self,
+        session: &mut Session,
+        control: &Control,
         input: &NewOrderInput,
-    ) -> Result<(Vec<Row>, Vec<Row>, Row), Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let customer = input.customer as i32;
-        let mut ids = [0_i32; MAX_LINES];
-        for (id, line) in ids.iter_mut().zip(input.lines()) {
-            *id = line.item as i32;
-        }
-        let ids = &ids[..input.lines().len()];
-        let stocks = &self.stock_columns;
-        let of_items: Parameters<'_, 1> = [&ids];
-        let of_stocks: Parameters<'_, 5> =
-            [&stocks.warehouse, &stocks.item, &stocks.quantity, &w, &d];
-        let of_head: Parameters<'_, 3> = [&w, &d, &customer];
-        // Sent in this order; the first error in this order is the cause of those behind it.
-        let (begun, items, stocks, head) = tokio::join!(
-            biased;
-            client.batch_execute("BEGIN"),
-            client.query(&self.items, &of_items),
-            client.query(&self.stocks, &of_stocks),
-            client.query_one(&self.head, &of_head),
-        );
-        begun?;
-        Ok((items?, stocks?, head?))
+    ) -> Result<(), WireError> {
+        control.queue_begin(session)?;
+        session.queue(&self.items, |params| {
+            params.ints(input.lines().iter().map(|line| i64::from(line.item)));
+        })?;
+        self.queue_stocks(session, input, &Pass::of(input.lines(), 0))?;
+        session.queue(&self.head, |params| {
+            for value in [input.warehouse, input.district, input.customer] {
+                params.int(value.into());
+            }
+        })?;
+        let Found {
+            items,
+            stocks,
+            head,
+            ..
+        } = &mut self.found;
+        items.clear();
+        stocks.clear();
+        *head = None;
+        session.done().await?;
+        let read_item = |row: Row<'_>| {
+            items.push(Item::read(row)?);
+            Ok(())
+        };
+        session.rows(&self.items, read_item).await?;
+        let read_stock = |row: Row<'_>| {
+            stocks.push(Stock::read(row)?);
+            Ok(())
+        };
+        session.rows(&self.stocks, read_stock).await?;
+        let read = |row: Row<'_>| {
+            *head = Some(read_head(row)?);
+            Ok(())
+        };
+        session.rows(&self.head, read).await?;
+        Ok(())
     }
 
-    /// The second round trip: all inserts, and the end that fits what was found.
-    async fn insert_and_end(
+    fn queue_stocks(
         &self,
-        client: &Client,
+        session: &mut Session,
         input: &NewOrderInput,
-        head: &Row,
-        dist_info: &[&str; MAX_LINES],
-    ) -> Result<End, Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let order: i32 = head.try_get(0)?;
-        let (customer, count) = (input.customer as i32, input.lines().len() as i16);
-        let all_local = i16::from(input.all_local());
-        let lines = &self.line_columns;
-        let dist_info = &dist_info[..lines.number.len()];
-        let of_inserts: Parameters<'_, 12> = [
-            &order,
-            &d,
-            &w,
-            &customer,
-            &count,
-            &all_local,
-            &lines.number,
-            &lines.item,
-            &lines.supply_warehouse,
-            &lines.quantity,
-            &lines.amount,
-            &dist_info,
-        ];
-        let (end, statement) = if lines.number.len() == input.lines().len() {
-            (End::Committed, "COMMIT")
-        } else {
-            (End::RolledBack, "ROLLBACK")
-        };
-        let (inserted, ended) = tokio::join!(
-            biased;
-            client.execute(&self.inserts, &of_inserts),
-            client.batch_execute(statement),
-        );
-        inserted?;
-        ended?;
-        Ok(end)
+        pass: &Pass,
+    ) -> Result<(), WireError> {
+        let lines = pass.lines();
+        session.queue(&self.stocks, |params| {
+            params.ints(lines.iter().map(|line| line.supply_warehouse.into()));
+            params.ints(lines.iter().map(|line| line.item.into()));
+            params.ints(lines.iter().map(|line| line.quantity.into()));
+            params.int(input.warehouse.into());
+            params.int(input.district.into());
+        })
     }
 
     /// Updates the stocks that several lines name, once more for each further line. Seldom needed;
     /// their rows are locked already.
     async fn repeated_stocks(
         &mut self,
-        client: &Client,
+        session: &mut Session,
         input: &NewOrderInput,
-        stocks: &mut Vec<Row>,
-    ) -> Result<(), Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let mut rank = 1;
-        while self.stock_columns.fill(input.lines(), rank) {
-            let columns = &self.stock_columns;
-            let more = client
-                .query(
-                    &self.stocks,
-                    &[&columns.warehouse, &columns.item, &columns.quantity, &w, &d],
-                )
-                .await?;
-            stocks.extend(more);
-            rank += 1;
+    ) -> Result<(), WireError> {
+        for rank in 1.. {
+            let pass = Pass::of(input.lines(), rank);
+            if pass.lines().is_empty() {
+                break;
+            }
+            self.queue_stocks(session, input, &pass)?;
+            session.done().await?;
         }
         Ok(())
     }
 
-    /// Fills the columns of the order lines, leaving out items that do not exist; returns the
-    /// district's information of each, and how many are brands.
-    fn price_lines<'rows>(
-        &mut self,
+    /// The second round trip: all inserts, and the end that fits what was found.
+    async fn insert_and_end(
+        &self,
+        session: &mut Session,
+        control: &Control,
         input: &NewOrderInput,
-        items: &[Row],
-        stocks: &'rows [Row],
-    ) -> Result<([&'rows str; MAX_LINES], usize), Error> {
-        let columns = &mut self.line_columns;
-        columns.number.clear();
-        columns.item.clear();
-        columns.supply_warehouse.clear();
-        columns.quantity.clear();
-        columns.amount.clear();
-        let mut dist_info = [""; MAX_LINES];
-        let mut brands = 0;
-        let items = Items::read(items)?;
+        order: i64,
+    ) -> Result<End, WireError> {
+        let lines = &self.found.lines;
+        session.queue(&self.inserts, |params| {
+            params.int(order);
+            for value in [input.district, input.warehouse, input.customer] {
+                params.int(value.into());
+            }
+            params.int(input.lines().len() as i64);
+            params.int(input.all_local().into());
+            params.ints(lines.iter().map(|line| line.number as i64));
+            params.ints(lines.iter().map(|line| line.line.item.into()));
+            params.ints(lines.iter().map(|line| line.line.supply_warehouse.into()));
+            params.ints(lines.iter().map(|line| line.line.quantity.into()));
+            params.fixeds(lines.iter().map(|line| line.amount_cents), 2);
+            params.texts(lines.iter().map(OrderLine::dist_info));
+        })?;
+        let end = if lines.len() == input.lines().len() {
+            control.queue_commit(session)?;
+            End::Committed
+        } else {
+            control.queue_rollback(session)?;
+            End::RolledBack
+        };
+        session.done().await?;
+        session.done().await?;
+        Ok(end)
+    }
+}
+
+fn read_head(mut row: Row<'_>) -> Result<Head, WireError> {
+    let head = Head {
+        order: row.int()?,
+        district_tax: row.fixed(4)?,
+        warehouse_tax: row.fixed(4)?,
+        discount: row.fixed(4)?,
+    };
+    black_box((row.text()?, row.text()?));
+    Ok(head)
+}
+
+impl Found {
+    /// Prices the lines, leaving out items that do not exist.
+    fn price_lines(&mut self, input: &NewOrderInput) {
+        self.lines.clear();
         for (index, line) in input.lines().iter().enumerate() {
-            let Some((price, original)) = items.find(line.item) else {
-                continue;
-            };
-            let Some(stock) = find_stock(stocks, line)? else {
-                continue;
-            };
-            dist_info[columns.number.len()] = stock.try_get(4)?;
-            columns.number.push(index as i16 + 1);
-            columns.item.push(line.item as i32);
-            columns.supply_warehouse.push(line.supply_warehouse as i16);
-            columns.quantity.push(line.quantity as i16);
-            columns
-                .amount
-                .push(Fixed(price.0 * i64::from(line.quantity)));
-            brands += usize::from(original && is_original(stock.try_get(3)?));
-        }
-        Ok((dist_info, brands))
-    }
-}
-
-/// Prices of the items read, and whether their data is original.
-struct Items {
-    found: [(i32, Cents, bool); MAX_LINES],
-    count: usize,
-}
-
-impl Items {
-    fn read(rows: &[Row]) -> Result<Self, Error> {
-        let mut found = [(0, Cents::default(), false); MAX_LINES];
-        for (slot, row) in found.iter_mut().zip(rows) {
-            *slot = (
-                row.try_get(0)?,
-                row.try_get(1)?,
-                is_original(row.try_get(3)?),
-            );
-        }
-        Ok(Self {
-            found,
-            count: rows.len().min(MAX_LINES),
-        })
-    }
-
-    fn find(&self, item: u32) -> Option<(Cents, bool)> {
-        self.found[..self.count]
-            .iter()
-            .find(|(id, ..)| *id == item as i32)
-            .map(|&(_, price, original)| (price, original))
-    }
-}
-
-fn find_stock<'rows>(stocks: &'rows [Row], line: &Line) -> Result<Option<&'rows Row>, Error> {
-    for row in stocks {
-        if row.try_get::<_, i32>(1)? == line.item as i32
-            && row.try_get::<_, i16>(0)? == line.supply_warehouse as i16
-        {
-            return Ok(Some(row));
+            let item = self.items.iter().find(|item| item.id == line.item);
+            let stock = self.stocks.iter().find(|stock| stock.is_of(line));
+            if let (Some(item), Some(stock)) = (item, stock) {
+                self.lines.push(OrderLine::of(index + 1, line, item, stock));
+            }
         }
     }
-    Ok(None)
-}
-
-fn is_original(data: &str) -> bool {
-    data.as_bytes()
-        .windows(ORIGINAL.len())
-        .any(|window| window == ORIGINAL)
-}
-
-/// Σ ol_amount × (1 − c_discount) × (1 + w_tax + d_tax), in cents rounded to nearest.
-fn total(amounts: &[Cents], head: &Row) -> Result<i64, Error> {
-    let district_tax: Rate = head.try_get(1)?;
-    let warehouse_tax: Rate = head.try_get(2)?;
-    let discount: Rate = head.try_get(3)?;
-    let sum: i64 = amounts.iter().map(|amount| amount.0).sum();
-    let scaled = sum * (10_000 - discount.0) * (10_000 + warehouse_tax.0 + district_tax.0);
-    Ok((scaled + 50_000_000) / 100_000_000)
 }
 
 #[cfg(test)]
@@ -342,19 +287,14 @@ mod tests {
             supply_warehouse,
             quantity: item + 10 * supply_warehouse,
         });
-        let mut columns = StockColumns::default();
-        assert!(columns.fill(&lines, 0));
-        assert_eq!(
-            (&columns.warehouse[..], &columns.item[..]),
-            (&[1, 1, 2][..], &[3, 7, 7][..])
-        );
-        assert_eq!(columns.quantity, [13, 17, 27]);
-        assert!(columns.fill(&lines, 1));
-        assert_eq!(
-            (&columns.item[..], &columns.lines[..]),
-            (&[7][..], &[2][..])
-        );
-        assert!(columns.fill(&lines, 2));
-        assert!(!columns.fill(&lines, 3));
+        let pass = |rank| {
+            let pass = Pass::of(&lines, rank);
+            let keys = pass.lines().iter();
+            keys.map(|line| (line.supply_warehouse, line.item, line.quantity))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(pass(0), [(1, 3, 13), (1, 7, 17), (2, 7, 27)]);
+        assert_eq!((pass(1), pass(2)), (vec![(1, 7, 17)], vec![(1, 7, 17)]));
+        assert!(pass(3).is_empty());
     }
 }

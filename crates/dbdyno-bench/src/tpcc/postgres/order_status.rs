@@ -2,12 +2,10 @@
 
 use std::hint::black_box;
 
-use tokio_postgres::{Client, Error, Statement};
-
-use super::numeric::Cents;
 use super::payment::middle_of_name;
 use crate::tpcc::customer::Customer;
 use crate::tpcc::order_status::OrderStatusInput;
+use crate::wire::{Row, Session, Statement, WireError};
 
 /// `$customer` is an expression for the customer's id.
 macro_rules! order_status {
@@ -31,6 +29,9 @@ macro_rules! order_status {
 const BY_ID: &str = order_status!("$3");
 const BY_NAME: &str = order_status!(middle_of_name!("$1", "$2", "$3"));
 
+/// Columns before ol_amount.
+const AMOUNT: usize = 10;
+
 #[derive(Debug)]
 pub(crate) struct OrderStatus {
     by_id: Statement,
@@ -38,34 +39,39 @@ pub(crate) struct OrderStatus {
 }
 
 impl OrderStatus {
-    pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
         Ok(Self {
-            by_id: client.prepare(BY_ID).await?,
-            by_name: client.prepare(BY_NAME).await?,
+            by_id: session.prepare(BY_ID).await?,
+            by_name: session.prepare(BY_NAME).await?,
         })
     }
 
     pub(crate) async fn execute(
         &self,
-        client: &Client,
+        session: &mut Session,
         input: &OrderStatusInput,
-    ) -> Result<(), Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let rows = match &input.customer {
-            Customer::Id(id) => {
-                let id = *id as i32;
-                client.query(&self.by_id, &[&w, &d, &id]).await?
-            }
-            Customer::LastName(name) => {
-                client
-                    .query(&self.by_name, &[&w, &d, &name.as_str()])
-                    .await?
-            }
+    ) -> Result<(), WireError> {
+        let statement = match &input.customer {
+            Customer::Id(_) => &self.by_id,
+            Customer::LastName(_) => &self.by_name,
         };
+        session.queue(statement, |params| {
+            params.int(input.warehouse.into());
+            params.int(input.district.into());
+            match &input.customer {
+                Customer::Id(id) => params.int((*id).into()),
+                Customer::LastName(name) => params.text(name.as_str()),
+            };
+        })?;
         let mut total = 0;
-        for row in &rows {
-            total += row.try_get::<_, Cents>(10)?.0;
-        }
+        let read = |mut row: Row<'_>| {
+            for _ in 0..AMOUNT {
+                row.skip()?;
+            }
+            total += row.fixed(2)?;
+            Ok(())
+        };
+        session.rows(statement, read).await?;
         // What the terminal would show.
         black_box(total);
         Ok(())

@@ -6,11 +6,10 @@
 
 use std::hint::black_box;
 
-use tokio_postgres::{Client, Error, Statement};
-
-use super::numeric::{Cents, Fixed};
 use crate::tpcc::customer::Customer;
+use crate::tpcc::missing;
 use crate::tpcc::payment::PaymentInput;
+use crate::wire::{Row, Session, Statement, WireError};
 
 /// The id of the customer in the middle of those of a name: row n/2, rounded up, by first name.
 macro_rules! middle_of_name {
@@ -72,38 +71,41 @@ pub(crate) struct Payment {
 }
 
 impl Payment {
-    pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
         Ok(Self {
-            by_id: client.prepare(BY_ID).await?,
-            by_name: client.prepare(BY_NAME).await?,
+            by_id: session.prepare(BY_ID).await?,
+            by_name: session.prepare(BY_NAME).await?,
         })
     }
 
-    pub(crate) async fn execute(&self, client: &Client, input: &PaymentInput) -> Result<(), Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let (c_w, c_d) = (
-            input.customer_warehouse as i16,
-            input.customer_district as i16,
-        );
-        let amount: Cents = Fixed(input.amount_cents);
-        let row = match &input.customer {
-            Customer::Id(id) => {
-                let id = *id as i32;
-                client
-                    .query_one(&self.by_id, &[&w, &d, &c_w, &c_d, &id, &amount])
-                    .await?
-            }
-            Customer::LastName(name) => {
-                client
-                    .query_one(
-                        &self.by_name,
-                        &[&w, &d, &c_w, &c_d, &name.as_str(), &amount],
-                    )
-                    .await?
-            }
+    pub(crate) async fn execute(
+        &self,
+        session: &mut Session,
+        input: &PaymentInput,
+    ) -> Result<(), WireError> {
+        let statement = match &input.customer {
+            Customer::Id(_) => &self.by_id,
+            Customer::LastName(_) => &self.by_name,
         };
+        session.queue(statement, |params| {
+            params.int(input.warehouse.into());
+            params.int(input.district.into());
+            params.int(input.customer_warehouse.into());
+            params.int(input.customer_district.into());
+            match &input.customer {
+                Customer::Id(id) => params.int((*id).into()),
+                Customer::LastName(name) => params.text(name.as_str()),
+            };
+            params.fixed(input.amount_cents, 2);
+        })?;
+        let mut balance = None;
+        let read = |mut row: Row<'_>| {
+            balance = Some(row.fixed(2)?);
+            Ok(())
+        };
+        session.rows(statement, read).await?;
         // What the terminal would show.
-        black_box(row.try_get::<_, Cents>(0)?);
+        black_box(balance.ok_or_else(|| missing("customer"))?);
         Ok(())
     }
 }

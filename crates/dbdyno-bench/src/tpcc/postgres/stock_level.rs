@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use tokio_postgres::{Client, Error, Statement};
-
+use crate::tpcc::missing;
 use crate::tpcc::stock_level::StockLevelInput;
+use crate::wire::{Row, Session, Statement, WireError};
 
 /// The district's next order is a scalar subquery: as a join, the planner would take the range of
 /// orders for a third of the district and read the warehouse's whole stock.
@@ -22,24 +22,30 @@ pub(crate) struct StockLevel {
 }
 
 impl StockLevel {
-    pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
         Ok(Self {
-            stock_level: client.prepare(STOCK_LEVEL).await?,
+            stock_level: session.prepare(STOCK_LEVEL).await?,
         })
     }
 
     pub(crate) async fn execute(
         &self,
-        client: &Client,
+        session: &mut Session,
         input: &StockLevelInput,
-    ) -> Result<(), Error> {
-        let (w, d) = (input.warehouse as i16, input.district as i16);
-        let threshold = input.threshold as i16;
-        let row = client
-            .query_one(&self.stock_level, &[&w, &d, &threshold])
-            .await?;
+    ) -> Result<(), WireError> {
+        session.queue(&self.stock_level, |params| {
+            for value in [input.warehouse, input.district, input.threshold] {
+                params.int(value.into());
+            }
+        })?;
+        let mut low = None;
+        let read = |mut row: Row<'_>| {
+            low = Some(row.int()?);
+            Ok(())
+        };
+        session.rows(&self.stock_level, read).await?;
         // What the terminal would show.
-        black_box(row.try_get::<_, i64>(0)?);
+        black_box(low.ok_or_else(|| missing("stock"))?);
         Ok(())
     }
 }

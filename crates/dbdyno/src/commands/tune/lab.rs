@@ -52,7 +52,7 @@ pub(super) fn create(
     let binaries = Binaries::find(wanted, home, &|line| printer.step(line))
         .map_err(|error| failure(&error))?;
     let scale = match &options.workload {
-        Workload::Tpcc(config) => u64::from(config.warehouses) * WAREHOUSE_BYTES,
+        Workload::Tpcc(config, _) => u64::from(config.warehouses) * WAREHOUSE_BYTES,
         // A script's setup is its own affair; the clone will say when the disk is full.
         Workload::Script(_) => 0,
     };

@@ -72,7 +72,7 @@ impl Options {
 
     pub(super) fn warehouses(&self) -> Option<u32> {
         match &self.workload {
-            Workload::Tpcc(config) => Some(config.warehouses),
+            Workload::Tpcc(config, _) => Some(config.warehouses),
             Workload::Script(_) => None,
         }
     }
@@ -132,7 +132,8 @@ fn command(target: Option<&str>, connection: Option<&Connection>) -> Vec<String>
 fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     if arguments.workload == "tpcc" {
         let (warehouses, seed) = (arguments.warehouses, arguments.seed);
-        return Ok(Workload::Tpcc(tpcc::Config { warehouses, seed }));
+        let data = tpcc::Config { warehouses, seed };
+        return Ok(Workload::Tpcc(data, tpcc::Mode::default()));
     }
     let path = &arguments.workload;
     let text = std::fs::read_to_string(path).map_err(|error| {

@@ -248,7 +248,7 @@ fn prove(
 
 fn constants(options: &Options) -> Option<Constants> {
     match &options.workload {
-        Workload::Tpcc(config) => {
+        Workload::Tpcc(config, _) => {
             let constants = tpcc::constants(config.seed);
             Some(Constants {
                 load: constants.c_load,

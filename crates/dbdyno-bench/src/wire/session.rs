@@ -1,0 +1,361 @@
+//! One connection to a server: commands are queued, sent together and answered in order.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dbdyno_model::Secret;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::row::Reader;
+use super::stream::{Endpoint, Stream};
+use super::{
+    Cancel, Done, Inbound, Login, LoginStep, Params, Row, Statement, Step, WireError, mysql,
+    postgres,
+};
+use crate::reactor::Reactor;
+
+/// Everything that is needed to open a session, again and again.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub engine: Engine,
+    pub endpoint: Endpoint,
+    pub user: String,
+    pub password: Option<Secret>,
+    pub database: String,
+    pub tls: Option<Tls>,
+    /// For connecting and logging in together.
+    pub timeout: Duration,
+}
+
+impl Target {
+    fn password(&self) -> Option<&str> {
+        self.password.as_ref().map(Secret::expose)
+    }
+
+    fn postgres_login(&self) -> postgres::Login {
+        let tls = match &self.tls {
+            None => postgres::Tls::Never,
+            Some(tls) if tls.required => postgres::Tls::Require,
+            Some(_) => postgres::Tls::Prefer,
+        };
+        postgres::Login::new(&self.user, &self.database, self.password(), tls)
+    }
+
+    fn mysql_login(&self) -> mysql::Login {
+        let tls = match &self.tls {
+            None => mysql::Tls::Never,
+            Some(tls) if tls.required => mysql::Tls::Require,
+            Some(_) => mysql::Tls::Prefer,
+        };
+        let database = Some(self.database.as_str()).filter(|name| !name.is_empty());
+        let secure = matches!(self.endpoint, Endpoint::Unix(_));
+        mysql::Login::new(&self.user, database, self.password(), tls, secure)
+    }
+}
+
+/// Which protocol is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Postgres,
+    /// MariaDB too.
+    MySql,
+}
+
+#[derive(Debug, Clone)]
+pub struct Tls {
+    pub config: Arc<ClientConfig>,
+    pub name: ServerName<'static>,
+    /// Else a server that speaks none is talked to in the clear.
+    pub required: bool,
+}
+
+#[derive(Debug)]
+enum Protocol {
+    Postgres(postgres::Answers),
+    MySql(mysql::Answers),
+}
+
+#[derive(Debug)]
+pub struct Session {
+    stream: Stream,
+    inbound: Inbound,
+    out: Vec<u8>,
+    protocol: Protocol,
+    /// Answers that are still to come.
+    outstanding: usize,
+    statements: u32,
+    cancel: Option<Cancel>,
+    in_transaction: bool,
+}
+
+impl Session {
+    /// # Errors
+    /// The server cannot be reached in time, or refuses.
+    pub async fn open(reactor: &Reactor, target: &Target) -> Result<Self, WireError> {
+        let deadline = Instant::now() + target.timeout;
+        let opening = Self::open_until(reactor, target, deadline);
+        let late = || Err(WireError::io("connect")(io::ErrorKind::TimedOut.into()));
+        reactor.until(deadline, opening).await.unwrap_or_else(late)
+    }
+
+    async fn open_until(
+        reactor: &Reactor,
+        target: &Target,
+        deadline: Instant,
+    ) -> Result<Self, WireError> {
+        let mut opening = Opening {
+            stream: Stream::connect(reactor, &target.endpoint, deadline).await?,
+            inbound: Inbound::default(),
+            out: Vec::new(),
+        };
+        let tls = target.tls.as_ref();
+        let (protocol, cancel) = match target.engine {
+            Engine::Postgres => {
+                let mut login = target.postgres_login();
+                opening.log_in(&mut login, tls).await?;
+                let cancel = login.key().map(|(pid, secret)| Cancel::Postgres {
+                    pid,
+                    secret: secret.to_vec(),
+                });
+                (Protocol::Postgres(postgres::Answers::default()), cancel)
+            }
+            Engine::MySql => {
+                let mut login = target.mysql_login();
+                opening.log_in(&mut login, tls).await?;
+                let cancel = Cancel::MySql {
+                    connection_id: login.server().connection_id,
+                };
+                let answers = mysql::Answers::new(login.capabilities());
+                (Protocol::MySql(answers), Some(cancel))
+            }
+        };
+        Ok(Self {
+            stream: opening.stream,
+            inbound: opening.inbound,
+            out: opening.out,
+            protocol,
+            outstanding: 0,
+            statements: 0,
+            cancel,
+            in_transaction: false,
+        })
+    }
+
+    /// Placeholders are the engine's own: `$1` or `?`.
+    ///
+    /// # Errors
+    /// The server refuses the statement, or is lost.
+    pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
+        self.drain().await?;
+        let id = self.statements;
+        self.statements += 1;
+        match &self.protocol {
+            Protocol::Postgres(_) => postgres::prepare(&mut self.out, id, sql),
+            Protocol::MySql(_) => mysql::prepare(&mut self.out, sql),
+        }
+        self.flush().await?;
+        loop {
+            let prepared = match &mut self.protocol {
+                Protocol::Postgres(answers) => answers.prepared(&mut self.inbound, id)?,
+                Protocol::MySql(answers) => answers.prepared(&mut self.inbound)?,
+            };
+            match prepared {
+                Some(statement) => return Ok(statement),
+                None => self.stream.read(&mut self.inbound).await?,
+            }
+        }
+    }
+
+    /// Queues one execution.
+    ///
+    /// # Errors
+    /// A parameter does not fit the statement. Nothing was queued then.
+    pub fn queue(
+        &mut self,
+        statement: &Statement,
+        fill: impl FnOnce(&mut Params<'_>),
+    ) -> Result<(), WireError> {
+        match &mut self.protocol {
+            Protocol::Postgres(_) => postgres::execute(&mut self.out, statement, fill)?,
+            Protocol::MySql(answers) => {
+                mysql::execute(&mut self.out, statement, fill)?;
+                answers.expect(Some(statement));
+            }
+        }
+        self.outstanding += 1;
+        Ok(())
+    }
+
+    /// Queues statements as text, such as BEGIN. Rows that they return are passed over.
+    pub fn queue_text(&mut self, sql: &str) {
+        match &mut self.protocol {
+            Protocol::Postgres(_) => postgres::query(&mut self.out, sql),
+            Protocol::MySql(answers) => {
+                mysql::query(&mut self.out, sql);
+                answers.expect(None);
+            }
+        }
+        self.outstanding += 1;
+    }
+
+    /// Sends what is queued.
+    pub async fn flush(&mut self) -> Result<(), WireError> {
+        if !self.out.is_empty() {
+            let sent = self.stream.write_all(&self.out).await;
+            self.out.clear();
+            sent?;
+        }
+        Ok(())
+    }
+
+    /// The answer to the oldest command that has none yet, its rows passed over.
+    ///
+    /// # Errors
+    /// The server refused the command, or is lost.
+    pub async fn done(&mut self) -> Result<Done, WireError> {
+        self.answer(None, |_| Ok(())).await
+    }
+
+    /// The same with each row; the statement is the one that was queued.
+    ///
+    /// # Errors
+    /// Those of [`Self::done`], and the first of `on_row`, after which the rest of the rows is
+    /// passed over.
+    pub async fn rows(
+        &mut self,
+        statement: &Statement,
+        on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
+    ) -> Result<Done, WireError> {
+        self.answer(Some(statement), on_row).await
+    }
+
+    /// Takes all answers that are still to come, refusals included.
+    ///
+    /// # Errors
+    /// The server is lost.
+    pub async fn drain(&mut self) -> Result<(), WireError> {
+        while self.outstanding > 0 {
+            match self.done().await {
+                Ok(_) => {}
+                Err(WireError::Server(error)) if !error.fatal => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        match self.protocol {
+            Protocol::Postgres(_) => Engine::Postgres,
+            Protocol::MySql(_) => Engine::MySql,
+        }
+    }
+
+    /// Says goodbye, so that the server does not count the connection as lost. Errors no longer
+    /// matter to anybody.
+    pub async fn close(mut self) {
+        match &self.protocol {
+            Protocol::Postgres(_) => postgres::terminate(&mut self.out),
+            Protocol::MySql(_) => mysql::quit(&mut self.out),
+        }
+        let _ = self.flush().await;
+    }
+
+    /// As the last answer told that was no error.
+    #[must_use]
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    pub(crate) fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.as_ref()
+    }
+
+    async fn answer(
+        &mut self,
+        statement: Option<&Statement>,
+        mut on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
+    ) -> Result<Done, WireError> {
+        if self.outstanding == 0 {
+            return Err(WireError::protocol("no command is waiting for an answer"));
+        }
+        self.flush().await?;
+        let mut failed = None;
+        loop {
+            let step = match &mut self.protocol {
+                Protocol::Postgres(answers) => answers.step(&mut self.inbound),
+                Protocol::MySql(answers) => answers.step(&mut self.inbound),
+            };
+            match step {
+                Ok(Step::More) => self.stream.read(&mut self.inbound).await?,
+                Ok(Step::Row(range)) => {
+                    let (Some(statement), None) = (statement, &failed) else {
+                        continue;
+                    };
+                    let body = self.inbound.slice(range);
+                    let row = match &self.protocol {
+                        Protocol::Postgres(_) => {
+                            postgres::row(body, &statement.columns).map(Reader::Postgres)
+                        }
+                        Protocol::MySql(answers) => {
+                            mysql::row(body, answers.columns(statement)).map(Reader::MySql)
+                        }
+                    };
+                    failed = row.and_then(|row| on_row(Row(row))).err();
+                }
+                Ok(Step::Done(done)) => {
+                    self.outstanding -= 1;
+                    self.in_transaction = done.in_transaction;
+                    return failed.map_or(Ok(done), Err);
+                }
+                Ok(Step::SendFile) => self.refuse_file().await?,
+                Err(error) => {
+                    if matches!(error, WireError::Server(_)) {
+                        self.outstanding -= 1;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Nothing on this machine is read because a server asks for it.
+    async fn refuse_file(&mut self) -> Result<(), WireError> {
+        if let Protocol::MySql(answers) = &mut self.protocol {
+            mysql::file_end(&mut self.out, &mut answers.file_sequence());
+        }
+        self.flush().await
+    }
+}
+
+/// A session that is not ready yet.
+struct Opening {
+    stream: Stream,
+    inbound: Inbound,
+    out: Vec<u8>,
+}
+
+impl Opening {
+    async fn log_in(&mut self, login: &mut impl Login, tls: Option<&Tls>) -> Result<(), WireError> {
+        loop {
+            let step = login.step(&mut self.inbound, &mut self.out)?;
+            if step != LoginStep::More && !self.out.is_empty() {
+                self.stream.write_all(&self.out).await?;
+                self.out.clear();
+            }
+            match step {
+                LoginStep::Ready => return Ok(()),
+                LoginStep::Send => {}
+                LoginStep::More => self.stream.read(&mut self.inbound).await?,
+                LoginStep::StartTls => {
+                    let tls = tls.ok_or_else(|| WireError::protocol("TLS was not asked for"))?;
+                    self.stream
+                        .start_tls(Arc::clone(&tls.config), tls.name.clone())?;
+                }
+            }
+        }
+    }
+}
