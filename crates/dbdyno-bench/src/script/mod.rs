@@ -61,6 +61,7 @@ mod parse;
 mod print;
 mod random;
 mod reader;
+mod statement;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -72,6 +73,7 @@ use dbdyno_model::run::Check;
 pub use expression::Value;
 use expression::{Expression, Problem};
 use random::Random;
+use statement::{Piece, Statement, is_control};
 pub(crate) use terminal::Terminal;
 
 use crate::wire::WireError;
@@ -123,18 +125,6 @@ enum Step {
         expression: Expression,
     },
     Run(Statement),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Statement {
-    line: usize,
-    pieces: Vec<Piece>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Piece {
-    Text(String),
-    Variable(usize),
 }
 
 /// A script that cannot be used as it is, and where.
@@ -352,76 +342,6 @@ impl Body {
     fn values(&self) -> Vec<Value> {
         vec![Value::Int(0); self.names.len()]
     }
-}
-
-impl Statement {
-    /// As it is prepared: each use of a variable is a parameter of its own, as in pgbench, so that
-    /// one variable may have different types in different places.
-    fn sql(&self) -> String {
-        let mut number = 0;
-        self.render(|_, out| {
-            number += 1;
-            out.push_str(&format!("${number}"));
-        })
-    }
-
-    /// With the values written out, for statements that take no parameters.
-    fn literal(&self, values: &[Value]) -> String {
-        self.render(|slot, out| {
-            let text = values[slot].to_string();
-            // In parentheses, for `1 -:x` must not become a comment.
-            out.push_str(&if text.starts_with('-') {
-                format!("({text})")
-            } else {
-                text
-            });
-        })
-    }
-
-    fn text(&self, names: &[String]) -> String {
-        self.render(|slot, out| {
-            out.push(':');
-            out.push_str(&names[slot]);
-        })
-    }
-
-    fn render(&self, mut variable: impl FnMut(usize, &mut String)) -> String {
-        let mut out = String::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Variable(slot) => variable(*slot, &mut out),
-            }
-        }
-        out
-    }
-
-    fn variables(&self) -> impl Iterator<Item = usize> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Variable(slot) => Some(*slot),
-            Piece::Text(_) => None,
-        })
-    }
-
-    /// Its first word in capitals, behind opening parentheses.
-    fn keyword(&self) -> String {
-        let Some(Piece::Text(text)) = self.pieces.first() else {
-            return String::new();
-        };
-        let text = text.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
-        let end = text
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(text.len());
-        text[..end].to_ascii_uppercase()
-    }
-}
-
-/// Words that open or end a transaction themselves.
-fn is_control(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT"
-    )
 }
 
 impl fmt::Display for Script {

@@ -1,6 +1,7 @@
 //! How payment and order status name their customer: by id or by last name (clauses 2.5.1.2, 2.6.1.2).
 
 use super::random::{Random, Text, last_name};
+use crate::wire::Params;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Customer {
@@ -17,5 +18,13 @@ impl Customer {
         } else {
             Self::Id(random.nurand_customer(c))
         }
+    }
+
+    /// The id or the name, as the next parameter.
+    pub(crate) fn put(&self, params: &mut Params<'_>) {
+        match self {
+            Self::Id(id) => params.int((*id).into()),
+            Self::LastName(name) => params.text(name.as_str()),
+        };
     }
 }

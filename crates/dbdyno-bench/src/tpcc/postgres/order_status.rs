@@ -58,10 +58,7 @@ impl OrderStatus {
         session.queue(statement, |params| {
             params.int(input.warehouse.into());
             params.int(input.district.into());
-            match &input.customer {
-                Customer::Id(id) => params.int((*id).into()),
-                Customer::LastName(name) => params.text(name.as_str()),
-            };
+            input.customer.put(params);
         })?;
         let mut total = 0;
         let read = |mut row: Row<'_>| {

@@ -92,10 +92,7 @@ impl Payment {
             params.int(input.district.into());
             params.int(input.customer_warehouse.into());
             params.int(input.customer_district.into());
-            match &input.customer {
-                Customer::Id(id) => params.int((*id).into()),
-                Customer::LastName(name) => params.text(name.as_str()),
-            };
+            input.customer.put(params);
             params.fixed(input.amount_cents, 2);
         })?;
         let mut balance = None;

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use super::numeric;
+use super::numeric_text;
 use super::types::{
     BOOL, BPCHAR, BYTEA, CHAR, DATE, EPOCH_DAYS, EPOCH_MICROS, FLOAT4, FLOAT8, INT2, INT4, INT8,
     JSON, JSONB, JSONB_VERSION, NAME, NUMERIC, OID, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN,
@@ -109,7 +110,7 @@ fn decimal(value: i64, one: i64, scale: u8) -> String {
 }
 
 pub(super) fn decimal_text(out: &mut Vec<u8>, oid: u32, value: &str) -> Result<(), Misfit> {
-    if oid == NUMERIC && numeric::encode_text(out, value) {
+    if oid == NUMERIC && numeric_text::encode(out, value) {
         return Ok(());
     }
     Err(misfit(value))

@@ -10,6 +10,7 @@ mod encode;
 mod login;
 mod message;
 pub(crate) mod numeric;
+mod numeric_text;
 mod params;
 mod row;
 pub(crate) mod types;
