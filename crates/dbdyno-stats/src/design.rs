@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::noise::Tolerance;
+
 /// Two-sided nominal p of a single look.
 const ONE_LOOK_P: f64 = 0.05;
 
@@ -50,6 +52,8 @@ pub struct Design {
     pub delta: f64,
     /// Drops after which the machine is [too noisy](crate::too_noisy).
     pub max_drops: usize,
+    /// What the runs of a pair may lose to others on the machine.
+    pub tolerance: Tolerance,
 }
 
 /// Why a design cannot be judged by.
@@ -100,6 +104,7 @@ impl Design {
             nominal_p,
             delta,
             max_drops: looks.iter().copied().max().unwrap_or(0),
+            tolerance: Tolerance::for_difference(delta),
         }
     }
 
@@ -107,7 +112,11 @@ impl Design {
     /// stop for futility only, which never calls a difference, so the error rate holds.
     #[must_use]
     pub fn with_delta(self, delta: f64) -> Self {
-        Self { delta, ..self }
+        Self {
+            delta,
+            tolerance: Tolerance::for_difference(delta),
+            ..self
+        }
     }
 
     /// Whether the design can be judged by; to be asked of every design that was not built here.

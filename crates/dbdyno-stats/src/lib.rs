@@ -18,9 +18,7 @@ pub use design::{Design, DesignError, Order, order_of_pair};
 pub use histogram::{decode_histogram, encode_histogram, merge_histograms, new_histogram};
 pub use holm::{holm, paired_t_p};
 pub use judge::{Judgement, Step, Word, judge, too_noisy};
-pub use noise::{
-    Disturbance, MAX_STEAL_FRACTION, MAX_STRANGERS_CPU_FRACTION, RunConditions, disturbance,
-};
+pub use noise::{Disturbance, RunConditions, Tolerance, disturbance};
 pub use paired::{Interval, interval_of_log_ratios, pairs_needed, s_d, smallest_detectable_effect};
 pub use student::{normal_quantile, t_quantile, t_two_sided_p};
 pub use unpaired::unpaired_interval_of_log_ratio;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// A run that lost more CPU time to the hypervisor than this fraction ran on another machine.
-pub const MAX_STEAL_FRACTION: f64 = 0.25;
+const MAX_STEAL_FRACTION: f64 = 0.25;
 
 /// A run beside which other processes took more than this fraction of the CPU is disturbed.
-pub const MAX_STRANGERS_CPU_FRACTION: f64 = 0.05;
+const MAX_STRANGERS_CPU_FRACTION: f64 = 0.05;
 
 /// What the machine did besides the trial during one run, both as fractions of all CPU time.
 ///
@@ -19,13 +19,38 @@ pub struct RunConditions {
     pub strangers_cpu_fraction: f64,
 }
 
+/// What the runs of a pair may lose to others before the pair is dropped, as fractions of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// Of one run, to the hypervisor.
+    pub steal: f64,
+    /// Between two runs of the pair, to the hypervisor.
+    pub uneven_steal: f64,
+    /// Of one run, to other processes.
+    pub strangers_cpu: f64,
+}
+
+impl Tolerance {
+    /// Steal that takes the same from both runs slows both and leaves their ratio alone; what moves
+    /// ln(B / A) of a load bound by the CPU is its difference, by about that much. It may therefore
+    /// be up to half of `delta`, the smallest difference that matters.
+    #[must_use]
+    pub fn for_difference(delta: f64) -> Self {
+        Self {
+            steal: MAX_STEAL_FRACTION,
+            uneven_steal: delta / 2.0,
+            strangers_cpu: MAX_STRANGERS_CPU_FRACTION,
+        }
+    }
+}
+
 /// Why a pair is dropped, with the fraction seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Disturbance {
     /// The hypervisor gave so much of the CPU to somebody else that little was left to measure.
     Steal {
-        /// Fraction of CPU time, over [`MAX_STEAL_FRACTION`].
+        /// Fraction of CPU time, over [`Tolerance::steal`].
         fraction: f64,
     },
     /// The hypervisor took more from one run than from another.
@@ -37,20 +62,17 @@ pub enum Disturbance {
     },
     /// Other processes on the machine were busy.
     Strangers {
-        /// Fraction of CPU time, over [`MAX_STRANGERS_CPU_FRACTION`].
+        /// Fraction of CPU time, over [`Tolerance::strangers_cpu`].
         fraction: f64,
     },
 }
 
 /// Whether the runs of a pair were disturbed, so that the whole pair is dropped.
 ///
-/// It sees no result, and must not: a rule that knows who is winning is not a fair one. Steal that
-/// takes the same from both runs slows both and leaves their ratio alone; what moves ln(B / A) of
-/// a load bound by the CPU is its difference, by about that much. It may therefore be up to half
-/// of `delta`, the smallest difference that matters. Steal is named before strangers, since the
-/// user cannot stop it by closing a program.
+/// It sees no result, and must not: a rule that knows who is winning is not a fair one. Steal is
+/// named before strangers, since the user cannot stop it by closing a program.
 #[must_use]
-pub fn disturbance(runs: &[RunConditions], delta: f64) -> Option<Disturbance> {
+pub fn disturbance(runs: &[RunConditions], tolerance: &Tolerance) -> Option<Disturbance> {
     let most = |of: fn(&RunConditions) -> f64| runs.iter().map(of).fold(f64::NAN, f64::max);
     let most_steal = most(|run| run.steal_fraction);
     let least_steal = runs
@@ -58,16 +80,16 @@ pub fn disturbance(runs: &[RunConditions], delta: f64) -> Option<Disturbance> {
         .map(|run| run.steal_fraction)
         .fold(f64::NAN, f64::min);
     let strangers = most(|run| run.strangers_cpu_fraction);
-    if most_steal > MAX_STEAL_FRACTION {
+    if most_steal > tolerance.steal {
         Some(Disturbance::Steal {
             fraction: most_steal,
         })
-    } else if most_steal - least_steal > delta / 2.0 {
+    } else if most_steal - least_steal > tolerance.uneven_steal {
         Some(Disturbance::UnevenSteal {
             least: least_steal,
             most: most_steal,
         })
-    } else if strangers > MAX_STRANGERS_CPU_FRACTION {
+    } else if strangers > tolerance.strangers_cpu {
         Some(Disturbance::Strangers {
             fraction: strangers,
         })
@@ -88,7 +110,7 @@ mod tests {
                 strangers_cpu_fraction: *strangers_cpu_fraction,
             })
             .collect();
-        disturbance(&runs, 0.05)
+        disturbance(&runs, &Tolerance::for_difference(0.05))
     }
 
     #[test]
@@ -123,8 +145,8 @@ mod tests {
             steal_fraction,
             strangers_cpu_fraction: 0.0,
         });
-        assert_eq!(disturbance(&runs, 0.05), None);
-        assert!(disturbance(&runs, 0.03).is_some());
+        assert_eq!(disturbance(&runs, &Tolerance::for_difference(0.05)), None);
+        assert!(disturbance(&runs, &Tolerance::for_difference(0.03)).is_some());
     }
 
     #[test]

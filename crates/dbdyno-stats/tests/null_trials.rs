@@ -140,7 +140,7 @@ impl Lab {
                     (self.run(0.0), b)
                 }
             };
-            if disturbance(&[a.1, b.1], design.delta).is_some() {
+            if disturbance(&[a.1, b.1], &design.tolerance).is_some() {
                 dropped += 1;
                 if too_noisy(design, dropped) {
                     return (Word::TooNoisy, kept.len());

@@ -13,7 +13,7 @@ use dbdyno_target::process;
 
 use crate::error::TrialError;
 use crate::events::{Events, Phase};
-use crate::failure::{Failure, gone, interrupted, server_error};
+use crate::failure::{Failure, behind, gone, server_error};
 use crate::loaded::{Loaded, Order, begin, observe};
 use crate::summary;
 use crate::trial::Spec;
@@ -102,7 +102,7 @@ pub(crate) fn execute(
     run.consistency = spec
         .workload
         .check(&server.connection(), When::AfterRun)
-        .map_err(|error| interrupted(stop, server_error("check the data", &error)))?;
+        .map_err(|error| behind(server_error("check the data", &error), &server, stop))?;
     server.stop(Stop::Immediate);
     if let Some(broken) = run.consistency.iter().find(|check| !check.passed) {
         return Err(Failure::Fatal(TrialError::Inconsistent {
@@ -177,8 +177,10 @@ fn checkpoint_under_load(
     events: &mut dyn Events,
 ) -> Result<Observed, Failure> {
     let to = loaded.server.connection();
-    let mut client = connection::connect(&to)
-        .map_err(|error| interrupted(stop, server_error("connect for the checkpoint", &error)))?;
+    let mut client = connection::connect(&to).map_err(|error| {
+        let error = server_error("connect for the checkpoint", &error);
+        behind(error, &loaded.server, stop)
+    })?;
     let done = AtomicBool::new(false);
     let (observed, checkpoint) = std::thread::scope(|scope| {
         let checkpoint = scope.spawn(|| {
@@ -196,10 +198,10 @@ fn checkpoint_under_load(
     let observed = observed?;
     match checkpoint {
         Ok(Ok(())) => Ok(observed),
-        Ok(Err(error)) => Err(interrupted(
-            stop,
-            server_error("write the closing checkpoint", &error),
-        )),
+        Ok(Err(error)) => {
+            let error = server_error("write the closing checkpoint", &error);
+            Err(behind(error, &loaded.server, stop))
+        }
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

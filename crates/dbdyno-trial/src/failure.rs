@@ -1,10 +1,11 @@
 //! Why a run gave no result: the server went away, or the trial is over.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dbdyno_bench::driver::DriverError;
 use dbdyno_target::lab::{LabError, Server};
+use dbdyno_target::process;
 
 use crate::error::TrialError;
 use crate::template::with_causes;
@@ -36,20 +37,6 @@ impl From<DriverError> for Failure {
     }
 }
 
-impl From<Failure> for TrialError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Fatal(error) => error,
-            Failure::ServerGone { reason, log } => Self::ServerDies {
-                arm: String::new(),
-                times: 1,
-                reason,
-                log,
-            },
-        }
-    }
-}
-
 pub(crate) fn server_error(operation: &'static str, error: &dyn std::error::Error) -> TrialError {
     TrialError::Server {
         operation,
@@ -57,12 +44,27 @@ pub(crate) fn server_error(operation: &'static str, error: &dyn std::error::Erro
     }
 }
 
-/// An interrupt stops the server under whoever is waiting for it: what they see is its doing.
-pub(crate) fn interrupted(stop: &AtomicBool, error: impl Into<TrialError>) -> Failure {
-    if stop.load(Ordering::SeqCst) {
-        Failure::Fatal(TrialError::Interrupted)
-    } else {
-        Failure::Fatal(error.into())
+/// How long a server that refuses its clients may take to be gone.
+const DYING: Duration = Duration::from_secs(1);
+
+/// What a failure without a driver's word for it comes from: an interrupt stops the server under
+/// whoever is waiting for it, and a server that died takes everybody's connection along.
+pub(crate) fn behind(error: impl Into<TrialError>, server: &Server, stop: &AtomicBool) -> Failure {
+    let begun = Instant::now();
+    loop {
+        if stop.load(Ordering::SeqCst) {
+            return Failure::Fatal(TrialError::Interrupted);
+        }
+        if !process::is_alive(server.pid()) {
+            return Failure::ServerGone {
+                reason: error.into().to_string(),
+                log: server.log_tail(),
+            };
+        }
+        if begun.elapsed() > DYING {
+            return Failure::Fatal(error.into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -77,6 +79,6 @@ pub(crate) fn gone(error: DriverError, server: &Server, stop: &AtomicBool) -> Fa
                 log: server.log_tail(),
             }
         }
-        other => Failure::Fatal(other.into()),
+        other => behind(other, server, stop),
     }
 }

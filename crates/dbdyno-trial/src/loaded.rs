@@ -1,7 +1,8 @@
 //! A clone of the template under an arm's settings, warmed, with its load running.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dbdyno_bench::driver::{Driver, Observed, Options, Until};
 use dbdyno_model::Connection;
@@ -13,7 +14,7 @@ use dbdyno_target::postgres::CounterReader;
 use crate::arm::ArmSpec;
 use crate::error::TrialError;
 use crate::events::{Events, Progress};
-use crate::failure::{Failure, gone, interrupted, server_error};
+use crate::failure::{Failure, behind, gone, server_error};
 use crate::sampler::LabSampler;
 use crate::trial::Spec;
 
@@ -41,13 +42,11 @@ pub(crate) fn begin(
     stop: &Arc<AtomicBool>,
 ) -> Result<Loaded, Failure> {
     let data = lab.clone_template("run")?;
-    let server = lab
-        .start(&data, &order.arm.settings)
-        .map_err(|error| interrupted(stop, error))?;
+    let server = start(lab, &data, order, stop)?;
     let to = server.connection();
     let version = lab.binaries().version.major * 10_000;
-    prewarm(&to).map_err(|error| interrupted(stop, error))?;
-    let reader = counter_reader(&to, version).map_err(|error| interrupted(stop, error))?;
+    prewarm(&to).map_err(|error| behind(error, &server, stop))?;
+    let reader = counter_reader(&to, version).map_err(|error| behind(error, &server, stop))?;
     let sampler = LabSampler::new(reader, server.pid());
     let options = Options {
         connections: spec.connections,
@@ -66,6 +65,20 @@ pub(crate) fn begin(
         driver,
         sampler,
     })
+}
+
+/// A server that does not start ends the trial: the next try would not start either.
+pub(crate) fn start(
+    lab: &Lab,
+    data: &Path,
+    order: &Order<'_>,
+    stop: &AtomicBool,
+) -> Result<Server, TrialError> {
+    lab.start(data, &order.arm.settings)
+        .map_err(|error| match stop.load(Ordering::SeqCst) {
+            true => TrialError::Interrupted,
+            false => error.into(),
+        })
 }
 
 pub(crate) fn observe(

@@ -10,9 +10,8 @@ use dbdyno_target::lab::{Lab, Stop};
 
 use crate::error::TrialError;
 use crate::events::{Events, Phase};
-use crate::failure::Failure;
-use crate::loaded::{Loaded, Order, begin, observe};
-use crate::template::with_causes;
+use crate::failure::{Failure, behind, server_error};
+use crate::loaded::{Loaded, Order, begin, observe, start};
 use crate::trial::Spec;
 
 /// Loads the arm as long as a run does, kills every process of the server, starts it again and
@@ -57,17 +56,15 @@ pub(crate) fn recover(
     drop(sampler);
 
     events.phase(&Phase::Recovering { arm: arm.clone() }, &(order.progress)());
-    let server = lab.start(&data, &order.arm.settings)?;
+    let server = start(lab, &data, order, stop)?;
     let seconds = server.started_in().as_secs_f64();
     let checked = spec.workload.check(&server.connection(), When::AfterRun);
     let consistency = checked.map_err(|error| {
-        if stop.load(std::sync::atomic::Ordering::SeqCst) {
-            return TrialError::Interrupted;
-        }
-        TrialError::Server {
-            operation: "check the recovered data",
-            message: with_causes(&error),
-        }
+        behind(
+            server_error("check the recovered data", &error),
+            &server,
+            stop,
+        )
     })?;
     server.stop(Stop::Immediate);
     if let Some(broken) = consistency.iter().find(|check| !check.passed) {

@@ -10,8 +10,8 @@ use dbdyno_model::run::Run;
 use dbdyno_model::tune::{Arm, Price};
 use dbdyno_model::verdict::Verdict;
 use dbdyno_stats::{
-    Design, Disturbance, Order as PairOrder, RunConditions, disturbance, judge, order_of_pair,
-    too_noisy,
+    Design, Disturbance, Order as PairOrder, RunConditions, Tolerance, disturbance, judge,
+    order_of_pair, too_noisy,
 };
 use dbdyno_target::lab::Lab;
 
@@ -181,19 +181,12 @@ impl Trial<'_> {
             };
             let run = match execute(self.lab, self.spec, &order, self.stop, events) {
                 Ok(run) => run,
-                Err(Failure::ServerGone { reason, log }) => {
-                    // Without room it would only die again.
-                    if let Some(full) = self.lab.disk_full(&reason) {
-                        return Err(full.into());
-                    }
-                    return self.died(arm, reason, log).map(Some);
-                }
-                Err(Failure::Fatal(error)) => return Err(full_or(self.lab, error)),
+                Err(failure) => return self.died(arm, failure).map(Some),
             };
             self.learn(begun.elapsed().as_secs_f64());
             events.run_ended(&run).map_err(TrialError::Sink)?;
             self.runs.push(run);
-            let why = why_disturbed(&self.runs[first..], self.spec.budget.design.delta);
+            let why = why_disturbed(&self.runs[first..], &self.spec.budget.design.tolerance);
             if why.is_some() {
                 // The other runs of the pair could not save it.
                 return Ok(why);
@@ -202,7 +195,16 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    fn died(&mut self, arm: &ArmSpec, reason: String, log: String) -> Result<String, TrialError> {
+    /// Why the pair has to be repeated, if it may be.
+    fn died(&mut self, arm: &ArmSpec, failure: Failure) -> Result<String, TrialError> {
+        let (reason, log) = match failure {
+            Failure::Fatal(error) => return Err(full_or(self.lab, error)),
+            Failure::ServerGone { reason, log } => (reason, log),
+        };
+        // Without room it would only die again.
+        if let Some(full) = self.lab.disk_full(&reason) {
+            return Err(full.into());
+        }
         self.deaths += 1;
         if self.deaths > MOST_DEATHS {
             let (arm, times) = (arm.name.clone(), self.deaths);
@@ -238,21 +240,29 @@ impl Trial<'_> {
     /// Each arm is killed under load once, so that its speed stands beside its recovery.
     fn recoveries(&mut self, events: &mut dyn Events) -> Result<(), TrialError> {
         for arm in &self.spec.arms {
-            self.number += 1;
-            let progress = || self.progress(None);
-            let order = Order {
-                arm,
-                number: self.number,
-                pair: None,
-                open_loop_tps: None,
-                progress: &progress,
+            let run = loop {
+                match self.recovery(arm, events) {
+                    Ok(run) => break run,
+                    Err(failure) => self.died(arm, failure)?,
+                };
             };
-            let run = recover(self.lab, self.spec, &order, self.stop, events)
-                .map_err(|failure| full_or(self.lab, failure.into()))?;
             events.run_ended(&run).map_err(TrialError::Sink)?;
             self.runs.push(run);
         }
         Ok(())
+    }
+
+    fn recovery(&mut self, arm: &ArmSpec, events: &mut dyn Events) -> Result<Run, Failure> {
+        self.number += 1;
+        let progress = || self.progress(None);
+        let order = Order {
+            arm,
+            number: self.number,
+            pair: None,
+            open_loop_tps: None,
+            progress: &progress,
+        };
+        recover(self.lab, self.spec, &order, self.stop, events)
     }
 
     fn learn(&self, seconds: f64) {
@@ -283,7 +293,7 @@ impl Trial<'_> {
 }
 
 /// Decided blind to the result: only what others did on the machine counts.
-fn why_disturbed(round: &[Run], delta: f64) -> Option<String> {
+fn why_disturbed(round: &[Run], tolerance: &Tolerance) -> Option<String> {
     let conditions: Vec<RunConditions> = round
         .iter()
         .map(|run| RunConditions {
@@ -291,7 +301,7 @@ fn why_disturbed(round: &[Run], delta: f64) -> Option<String> {
             strangers_cpu_fraction: run.conditions.strangers_cpu.unwrap_or(f64::NAN),
         })
         .collect();
-    disturbance(&conditions, delta).map(|disturbance| match disturbance {
+    disturbance(&conditions, tolerance).map(|disturbance| match disturbance {
         Disturbance::Steal { fraction } => format!(
             "the hypervisor took {:.1} % of the CPU time of a run",
             100.0 * fraction

@@ -115,20 +115,26 @@ impl Driver {
                 observed: None,
             }));
         }
-        let (next, tick) = match until {
-            Until::Elapsed(time) if now >= start + time => {
+        let (next, tick, done) = match until {
+            Until::Elapsed(time) => {
+                let end = start + time;
                 // A whole number of seconds was cut exactly; any other end is now.
-                let whole = mark == start + time;
-                return Some(Ending::Done(if whole { mark } else { now }));
+                let cut = if mark == end { mark } else { now };
+                let done = (now >= end).then_some(Ending::Done(cut));
+                ((mark + SECOND).min(end), TICK, done)
             }
-            Until::Elapsed(time) => ((mark + SECOND).min(start + time), TICK),
-            Until::Flag(flag) if flag.load(Ordering::Acquire) => return Some(Ending::Done(now)),
-            Until::Flag(_) => (mark + SECOND, FLAG_TICK),
+            Until::Flag(flag) => {
+                let done = flag.load(Ordering::Acquire).then_some(Ending::Done(now));
+                (mark + SECOND, FLAG_TICK, done)
+            }
         };
-        match self
-            .events
-            .recv_timeout(next.saturating_duration_since(now).min(tick))
-        {
+        // An end that is due still takes what has been told by then: whoever slept through a
+        // server's death has measured nothing.
+        let wait = match done {
+            Some(_) => Duration::ZERO,
+            None => next.saturating_duration_since(now).min(tick),
+        };
+        match self.events.recv_timeout(wait) {
             Ok(Event::Fatal(fatal)) => Some(Ending::Lost(self.error(fatal, None))),
             Ok(Event::Ready(_)) | Err(mpsc::RecvTimeoutError::Timeout) => {
                 // A thread that panicked sends nothing.
@@ -136,7 +142,10 @@ impl Driver {
                     .threads
                     .iter()
                     .any(std::thread::JoinHandle::is_finished);
-                ended.then_some(Ending::Lost(DriverError::Panicked))
+                match ended {
+                    true => Some(Ending::Lost(DriverError::Panicked)),
+                    false => done,
+                }
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => Some(Ending::Lost(DriverError::Panicked)),
         }

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dbdyno_bench::driver::{Driver, DriverError, NoSampler, Options, Until};
+use dbdyno_model::run::Second;
 use dbdyno_target::lab::Stop;
 
 use super::{Fixture, TALLY, script};
@@ -45,6 +46,26 @@ fn a_dead_server_ends_the_observation_and_keeps_it() {
     let before = Instant::now();
     drop(driver);
     assert!(before.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_death_that_the_observer_slept_through_is_told() {
+    let fixture = Fixture::start();
+    let workload = fixture.load(TALLY);
+    let mut driver = fixture.drive(&workload, 2);
+    let mut server = Some(fixture.running.server);
+    // The end is due by the time that anybody asks for it.
+    let mut kill_and_oversleep = |_: &Second| {
+        if let Some(server) = server.take() {
+            server.stop(Stop::Kill);
+            thread::sleep(Duration::from_secs(2));
+        }
+    };
+    let until = Until::Elapsed(Duration::from_secs(2));
+    let error = driver
+        .observe(until, &mut NoSampler, &mut kill_and_oversleep)
+        .unwrap_err();
+    assert!(matches!(error, DriverError::ServerGone { .. }), "{error}");
 }
 
 #[test]

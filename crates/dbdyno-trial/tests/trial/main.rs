@@ -5,7 +5,7 @@
 
 mod disk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +14,8 @@ use dbdyno_bench::script::Script;
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Class;
 use dbdyno_model::run::{Run, Second};
-use dbdyno_stats::Design;
+use dbdyno_model::verdict::Word;
+use dbdyno_stats::{Design, Tolerance};
 use dbdyno_target::lab::{Abort, Lab};
 use dbdyno_testing::{Place, SmallDisk, settings};
 use dbdyno_trial::{
@@ -34,6 +35,13 @@ UPDATE account SET balance = balance + 1 WHERE id = :to;
 SELECT 1 FROM account HAVING sum(balance) <> 100000;
 ";
 
+/// These tests are about phases and faults, which others on the machine do not undo.
+const ANYTHING: Tolerance = Tolerance {
+    steal: f64::INFINITY,
+    uneven_steal: f64::INFINITY,
+    strangers_cpu: f64::INFINITY,
+};
+
 /// Two pairs of short runs: enough to walk through every phase.
 fn spec(arms: Vec<ArmSpec>, script: &str) -> Spec {
     Spec {
@@ -47,6 +55,7 @@ fn spec(arms: Vec<ArmSpec>, script: &str) -> Spec {
             name: "test",
             design: Design {
                 looks: vec![2],
+                tolerance: ANYTHING,
                 ..Design::quick()
             },
             load: Duration::from_secs(11),
@@ -68,12 +77,15 @@ fn other() -> ArmSpec {
 
 #[derive(Default)]
 struct Listener<'a> {
+    /// The present run, and the seconds told since it began.
+    run: u32,
     seconds: u32,
     saved: Vec<Run>,
     pairs: Vec<usize>,
     discarded: Vec<String>,
-    /// Stops the server at that second, once.
-    kill_at: Option<(u32, Abort)>,
+    /// Stops the server in these runs at these seconds, each once, in this order.
+    kill_at: VecDeque<(u32, u32)>,
+    abort: Option<Abort>,
     /// Set once the first run is saved, in the middle of the second.
     interrupt: Option<Arc<AtomicBool>>,
     /// Fills the disk in the run behind that many saved ones, once.
@@ -81,17 +93,19 @@ struct Listener<'a> {
 }
 
 impl Events for Listener<'_> {
-    fn phase(&mut self, _: &Phase, _: &Progress) {}
+    fn phase(&mut self, phase: &Phase, _: &Progress) {
+        if let Phase::Running { run, .. } = phase {
+            (self.run, self.seconds) = (*run, 0);
+        }
+    }
 
     fn second(&mut self, _: &str, _: &Second, progress: &Progress) {
         assert!(progress.remaining_s > 0.0 && progress.max_pairs == 2);
         self.seconds += 1;
-        if self
-            .kill_at
-            .as_ref()
-            .is_some_and(|(at, _)| self.seconds >= *at)
-            && let Some((_, abort)) = self.kill_at.take()
+        if self.kill_at.front() == Some(&(self.run, self.seconds))
+            && let Some(abort) = &self.abort
         {
+            self.kill_at.pop_front();
             abort.abort();
         }
         if let Some(flag) = &self.interrupt
@@ -134,9 +148,7 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
     let lab = place.lab();
     let mut arms = vec![base(), other()];
     arms.extend(unsafe_arms(&base()).into_iter().skip(1));
-    let mut spec = spec(arms, SCRIPT);
-    // Others on the machine may spoil every pair: this is about phases, and has to end.
-    spec.budget.design.max_drops = 2;
+    let spec = spec(arms, SCRIPT);
     template(&lab, &spec);
     let mut listener = Listener::default();
     let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
@@ -169,10 +181,6 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
         // The first pair sets the rate of the latency step.
         assert_eq!(run.open_loop.is_some(), run.pair != Some(1));
     }
-    if outcome.verdict.word == dbdyno_model::verdict::Word::TooNoisy {
-        assert_eq!(outcome.verdict.discarded_pairs, 2);
-        return;
-    }
     // ABBA: the second pair runs backwards.
     let order = |pair| {
         let runs = kept.iter().filter(move |run| run.pair == Some(pair));
@@ -180,20 +188,19 @@ fn a_trial_goes_through_every_phase_and_shows_the_price_of_safety() {
     };
     let forwards = ["shipped", "recommended", "may-corrupt"];
     assert_eq!(order(1), forwards);
-    if outcome.verdict.pairs == 2 {
-        assert!(order(2).iter().eq(forwards.iter().rev()));
-        let [low, high] = outcome.verdict.interval.unwrap();
-        assert!(low < outcome.verdict.ratio.unwrap() && outcome.verdict.ratio.unwrap() < high);
-        assert_eq!(outcome.prices.len(), 1);
-        assert!(outcome.prices.iter().all(|price| price.interval.is_some()));
-        assert!(
-            outcome.arms[0]
-                .latency_origin
-                .as_ref()
-                .unwrap()
-                .contains("intended start")
-        );
-    }
+    assert_eq!(outcome.verdict.pairs, 2);
+    assert!(order(2).iter().eq(forwards.iter().rev()));
+    let [low, high] = outcome.verdict.interval.unwrap();
+    assert!(low < outcome.verdict.ratio.unwrap() && outcome.verdict.ratio.unwrap() < high);
+    assert_eq!(outcome.prices.len(), 1);
+    assert!(outcome.prices.iter().all(|price| price.interval.is_some()));
+    assert!(
+        outcome.arms[0]
+            .latency_origin
+            .as_ref()
+            .unwrap()
+            .contains("intended start")
+    );
     assert!(outcome.verdict.caveats.contains(&"a test".to_owned()));
 }
 
@@ -203,22 +210,49 @@ fn a_server_that_dies_costs_its_pair_and_no_more() {
     let lab = place.lab();
     let mut spec = spec(vec![base(), other()], SCRIPT);
     spec.budget.open_loop = None;
+    spec.budget.design.max_drops = 2;
     template(&lab, &spec);
-    let kill_at = Some((3, lab.abort_handle()));
+    // Under load, and when nobody watches the load any more.
     let mut listener = Listener {
-        kill_at,
+        kill_at: [(1, 3), (4, 11)].into(),
+        abort: Some(lab.abort_handle()),
         ..Listener::default()
     };
     let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
-    assert!(
-        listener.discarded[0].contains("went away during run 1 (shipped)"),
-        "{:?}",
-        listener.discarded
-    );
-    assert!(outcome.verdict.discarded_pairs >= 1);
+    assert!(listener.kill_at.is_empty(), "{:?}", listener.discarded);
+    let dead = ["run 1 (shipped)", "run 4 (recommended)"];
+    for (dead, told) in dead.iter().zip(&listener.discarded) {
+        assert!(told.contains(&format!("went away during {dead}")), "{told}");
+    }
+    let verdict = &outcome.verdict;
+    assert_eq!((verdict.pairs, verdict.discarded_pairs), (1, 2));
     // The killed run itself measured nothing that could be kept, the rest went on.
     assert!(outcome.runs.iter().any(|run| run.recovery.is_some()));
+}
+
+#[test]
+fn a_disturbed_first_run_spares_its_pair_the_second() {
+    let place = Place::new("disturbed");
+    let lab = place.lab();
+    let mut spec = spec(vec![base(), other()], SCRIPT);
+    spec.budget.load = Duration::from_secs(3);
+    spec.budget.open_loop = None;
+    // Even a machine of one's own takes more than that.
+    spec.budget.design.tolerance.steal = -1.0;
+    spec.budget.design.max_drops = 2;
+    template(&lab, &spec);
+    let mut listener = Listener::default();
+    let outcome = run(&lab, &spec, &Arc::default(), &mut listener);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert!(listener.discarded[1].contains("the hypervisor took"));
+    assert_eq!(outcome.verdict.word, Word::TooNoisy);
+    assert_eq!(outcome.verdict.discarded_pairs, 2);
+    let paired = outcome.runs.iter().filter(|run| run.pair.is_some());
+    let (arms, discarded): (Vec<&str>, Vec<bool>) = paired
+        .map(|run| (run.arm.as_str(), run.discarded.is_some()))
+        .unzip();
+    assert_eq!((arms, discarded), (vec!["shipped"; 2], vec![true; 2]));
 }
 
 #[test]
