@@ -1,5 +1,7 @@
 //! Database servers for the tests, in a directory of the build: nothing is installed.
 
+mod mysql;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +21,8 @@ pub(crate) struct Servers {
     pub(crate) bin_directories: Vec<PathBuf>,
     /// Libraries of the unpacked packages, where the machine lacks them.
     pub(crate) library_path: Option<PathBuf>,
+    /// Unpacked packages of MariaDB and MySQL, as far as they are to be had.
+    pub(crate) mysql_roots: Vec<PathBuf>,
 }
 
 /// Debian's PostgreSQL and every pinned build, fetched once.
@@ -44,6 +48,7 @@ pub(crate) fn fetch() -> Result<Servers, String> {
     Ok(Servers {
         bin_directories,
         library_path,
+        mysql_roots: mysql::fetch(),
     })
 }
 

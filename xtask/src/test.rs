@@ -8,6 +8,8 @@ use crate::{browser, command, servers};
 const ROOT_ONLY: &str = "needs_root_";
 /// Tests whose names begin so open pages in Chromium.
 const BROWSER_ONLY: &str = "needs_browser_";
+/// Tests whose names begin so start MySQL or MariaDB.
+const MYSQL_ONLY: &str = "needs_mysql_";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let servers = servers::fetch()?;
@@ -28,6 +30,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if !root {
         skipped.push(Skipped::new(ROOT_ONLY, "need root")?);
     }
+    if servers.mysql_roots.is_empty() {
+        skipped.push(Skipped::new(MYSQL_ONLY, "need MySQL or MariaDB")?);
+    } else {
+        let roots = std::env::join_paths(&servers.mysql_roots).map_err(|e| e.to_string())?;
+        test.env("DBDYNO_TEST_MYSQL_ROOTS", roots);
+    }
     match browser {
         Ok(browser) => {
             test.env("DBDYNO_TEST_BROWSER", browser.directory);
@@ -40,7 +48,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     }
     command::run(&mut test)?;
     println!("\nservers tested:");
-    for directory in &servers.bin_directories {
+    for directory in servers.bin_directories.iter().chain(&servers.mysql_roots) {
         println!("  {}", directory.display());
     }
     for Skipped { why, tests, .. } in skipped {

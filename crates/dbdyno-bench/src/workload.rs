@@ -58,8 +58,8 @@ impl LoadError {
 pub enum CheckError {
     #[error(transparent)]
     Target(#[from] TargetError),
-    #[error("cannot check the data: {}", deepest(.0))]
-    Sql(#[from] postgres::Error),
+    #[error("cannot check the data: {}", .0.deepest())]
+    Sql(#[from] tpcc::ClientError),
 }
 
 impl Workload {
@@ -156,8 +156,9 @@ impl Workload {
             Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
             Self::Script(script) => {
                 let config = postgres::Config::from(client_config(connection)?);
-                let mut client = config.connect(postgres::NoTls)?;
-                Ok(script.check(&mut client)?)
+                let client = config.connect(postgres::NoTls);
+                let mut client = client.map_err(tpcc::ClientError::from)?;
+                Ok(script.check(&mut client).map_err(tpcc::ClientError::from)?)
             }
         }
     }

@@ -24,9 +24,17 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Whose protocol the server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Postgres,
+    /// MariaDB too.
+    MySql,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// Directory of the unix socket.
+    /// Directory of the unix socket; the socket itself on MySQL.
     Socket(PathBuf),
     Tcp(String),
 }
@@ -43,6 +51,7 @@ pub enum SslMode {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
+    pub engine: Engine,
     pub address: Address,
     pub port: u16,
     pub user: String,
@@ -57,20 +66,27 @@ pub struct Connection {
 impl Connection {
     /// The connection as it may be shown: without its password.
     pub fn display(&self) -> String {
-        match &self.address {
-            Address::Tcp(host) => {
-                format!(
-                    "postgres://{}@{}:{}/{}",
-                    self.user, host, self.port, self.database
-                )
+        let Self {
+            user,
+            database,
+            port,
+            ..
+        } = self;
+        match (self.engine, &self.address) {
+            (Engine::Postgres, Address::Tcp(host)) => {
+                format!("postgres://{user}@{host}:{port}/{database}")
             }
-            Address::Socket(directory) => format!(
-                "postgres:///{}?host={}&port={}&user={}",
-                self.database,
-                directory.display(),
-                self.port,
-                self.user
+            (Engine::MySql, Address::Tcp(host)) => {
+                format!("mysql://{user}@{host}:{port}/{database}")
+            }
+            (Engine::Postgres, Address::Socket(directory)) => format!(
+                "postgres:///{database}?host={}&port={port}&user={user}",
+                directory.display()
             ),
+            (Engine::MySql, Address::Socket(socket)) => {
+                let socket = socket.display();
+                format!("mysql:///{database}?socket={socket}&user={user}")
+            }
         }
     }
 
@@ -95,6 +111,7 @@ mod tests {
     #[test]
     fn neither_debug_nor_display_shows_the_password() {
         let connection = Connection {
+            engine: Engine::Postgres,
             address: Address::Tcp("db.example".into()),
             port: 5432,
             user: "app".into(),

@@ -15,7 +15,7 @@ pub mod verdict;
 
 pub use class::{Class, Needs};
 pub use comparison::Comparison;
-pub use connection::{Address, Connection, Secret, SslMode};
+pub use connection::{Address, Connection, Engine, Secret, SslMode};
 pub use fact::Fact;
 pub use facts::{Facts, Intent};
 pub use finding::{Evidence, Finding, Outcome, Recommendation, Severity};

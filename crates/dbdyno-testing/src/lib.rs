@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod mysql;
 mod place;
 mod running;
 mod servers;
 mod small_disk;
 
+pub use mysql::{MySql, MySqlBinaries};
 pub use place::Place;
 pub use running::{Running, settings};
 pub use servers::{all_binaries, binaries, every_major};

@@ -4,9 +4,9 @@ use std::io;
 use std::net::ToSocketAddrs as _;
 use std::time::Duration;
 
-use dbdyno_model::connection::{Address, Connection, SslMode};
+use dbdyno_model::connection::{Address, Connection, Engine, SslMode};
 
-use crate::wire::{Endpoint, Engine, Target};
+use crate::wire::{Endpoint, Target};
 
 /// How long a connection may take where the user set no limit.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -37,11 +37,12 @@ impl TargetError {
 /// The same server, user and database for the driver; TLS is refused, never dropped.
 pub fn target(connection: &Connection) -> Result<Target, TargetError> {
     refuse_tls(connection)?;
-    let endpoint = match &connection.address {
-        Address::Socket(directory) => {
+    let endpoint = match (&connection.address, connection.engine) {
+        (Address::Socket(directory), Engine::Postgres) => {
             Endpoint::Unix(directory.join(format!(".s.PGSQL.{}", connection.port)))
         }
-        Address::Tcp(host) => {
+        (Address::Socket(socket), Engine::MySql) => Endpoint::Unix(socket.clone()),
+        (Address::Tcp(host), _) => {
             let addresses = (host.as_str(), connection.port).to_socket_addrs();
             let failed = |source| TargetError::Host {
                 host: host.clone(),
@@ -55,7 +56,7 @@ pub fn target(connection: &Connection) -> Result<Target, TargetError> {
         seconds => Duration::from_secs(seconds),
     };
     Ok(Target {
-        engine: Engine::Postgres,
+        engine: connection.engine,
         endpoint,
         user: connection.user.clone(),
         password: connection.password.clone(),
@@ -107,6 +108,7 @@ mod tests {
     #[test]
     fn tls_is_refused_and_not_silently_dropped() {
         let mut connection = Connection {
+            engine: Engine::Postgres,
             address: Address::Tcp("127.0.0.1".into()),
             port: 5432,
             user: "app".into(),
@@ -127,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_socket_is_named_as_the_server_names_it() {
-        let connection = Connection {
+        let mut connection = Connection {
+            engine: Engine::Postgres,
             address: Address::Socket("/run/lab".into()),
             port: 6543,
             user: "app".into(),
@@ -139,5 +142,13 @@ mod tests {
         };
         let endpoint = target(&connection).unwrap().endpoint;
         assert_eq!(endpoint, Endpoint::Unix("/run/lab/.s.PGSQL.6543".into()));
+        connection.engine = Engine::MySql;
+        connection.address = Address::Socket("/run/mysqld/mysqld.sock".into());
+        let target = target(&connection).unwrap();
+        assert_eq!(target.engine, Engine::MySql);
+        assert_eq!(
+            target.endpoint,
+            Endpoint::Unix("/run/mysqld/mysqld.sock".into())
+        );
     }
 }

@@ -49,7 +49,7 @@ impl DriverError {
                 }
             }
             Self::Prepare(source) => match source.server().map(|error| error.sqlstate.as_str()) {
-                Some("42P01" | "42703") => "load the workload's data first",
+                Some("42P01" | "42703" | "42S02") => "load the workload's data first",
                 _ => return None,
             },
             Self::Script(error) => return error.hint(),
@@ -99,6 +99,8 @@ pub(crate) fn severity(error: &WireError) -> Severity {
         WireError::Server(error) if error.fatal => Severity::Gone,
         WireError::Server(error) => match error.sqlstate.as_str() {
             "40P01" | "40001" => Severity::Retry,
+            // MariaDB's serialization failure has no SQLSTATE of its own.
+            _ if error.number == Some(1020) => Severity::Retry,
             // Shutdown by an administrator, after a crash, or still starting.
             "57P01" | "57P02" | "57P03" => Severity::Gone,
             _ => Severity::Transaction,

@@ -5,10 +5,17 @@
 //! that numbers must not be compared with audited results: there is no think or keying time
 //! (clause 5.2.5), and the home warehouse is drawn for each transaction, not fixed for a terminal.
 
+mod conditions;
 mod control;
+mod crew;
 mod customer;
+mod database;
 mod deck;
 mod delivery;
+mod link;
+mod load;
+mod load_error;
+mod mysql;
 mod new_order;
 mod order_status;
 mod payment;
@@ -20,12 +27,14 @@ mod rows;
 mod schema;
 mod sql;
 mod stock_level;
+mod stored;
 mod terminal;
 
-pub use postgres::consistency::{When, check};
-pub use postgres::error::LoadError;
-pub use postgres::loader::{Loaded, Progress, load};
-pub use postgres::stored::{ReadBackError, StoredConfig, clean, read_back};
+pub use conditions::When;
+pub use database::{check, clean, load, read_back};
+pub use load::{Loaded, Progress};
+pub use load_error::{ClientError, LoadError};
+pub use stored::{ReadBackError, StoredConfig};
 pub use terminal::Terminal;
 
 use crate::wire::WireError;

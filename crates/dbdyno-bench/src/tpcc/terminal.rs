@@ -8,7 +8,7 @@ use super::order_status::OrderStatusInput;
 use super::payment::PaymentInput;
 use super::random::Random;
 use super::stock_level::StockLevelInput;
-use super::{Config, Constants, End, Mode, plain, postgres, stream};
+use super::{Config, Constants, End, Mode, mysql, plain, postgres, stream};
 use crate::wire::{Engine, Session, WireError};
 
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,13 @@ enum Transactions {
         order_status: postgres::OrderStatus,
         delivery: postgres::Delivery,
         stock_level: postgres::StockLevel,
+    },
+    MySql {
+        new_order: mysql::NewOrder,
+        payment: mysql::Payment,
+        order_status: mysql::OrderStatus,
+        delivery: mysql::Delivery,
+        stock_level: mysql::StockLevel,
     },
 }
 
@@ -161,9 +168,13 @@ impl Transactions {
                 delivery: postgres::Delivery::prepare(session).await?,
                 stock_level: postgres::StockLevel::prepare(session).await?,
             }),
-            (Mode::Pipelined, Engine::MySql) => Err(WireError::protocol(
-                "TPC-C is pipelined on PostgreSQL alone",
-            )),
+            (Mode::Pipelined, Engine::MySql) => Ok(Self::MySql {
+                new_order: mysql::NewOrder::prepare(session).await?,
+                payment: mysql::Payment::prepare(session).await?,
+                order_status: mysql::OrderStatus::prepare(session).await?,
+                delivery: mysql::Delivery::prepare(session).await?,
+                stock_level: mysql::StockLevel::prepare(session).await?,
+            }),
         }
     }
 
@@ -199,6 +210,19 @@ impl Transactions {
                 Input::OrderStatus(input) => order_status.execute(session, input).await?,
                 Input::Delivery(input) => delivery.execute(session, input).await?,
                 Input::StockLevel(input) => stock_level.execute(session, input).await?,
+            },
+            Self::MySql {
+                new_order,
+                payment,
+                order_status,
+                delivery,
+                stock_level,
+            } => match input {
+                Input::NewOrder(input) => return new_order.execute(session, control, input).await,
+                Input::Payment(input) => payment.execute(session, control, input).await?,
+                Input::OrderStatus(input) => order_status.execute(session, control, input).await?,
+                Input::Delivery(input) => delivery.execute(session, control, input).await?,
+                Input::StockLevel(input) => stock_level.execute(session, control, input).await?,
             },
         }
         Ok(End::Committed)

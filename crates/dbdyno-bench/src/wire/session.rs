@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use dbdyno_model::Engine;
 use dbdyno_model::Secret;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -53,14 +54,6 @@ impl Target {
         let secure = matches!(self.endpoint, Endpoint::Unix(_));
         mysql::Login::new(&self.user, database, self.password(), tls, secure)
     }
-}
-
-/// Which protocol is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    Postgres,
-    /// MariaDB too.
-    MySql,
 }
 
 #[derive(Debug, Clone)]
@@ -215,7 +208,7 @@ impl Session {
     /// # Errors
     /// The server refused the command, or is lost.
     pub async fn done(&mut self) -> Result<Done, WireError> {
-        self.answer(None, |_| Ok(())).await
+        self.answer(None, |_| Ok(()), no_file).await
     }
 
     /// The same with each row; the statement is the one that was queued.
@@ -228,7 +221,26 @@ impl Session {
         statement: &Statement,
         on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
     ) -> Result<Done, WireError> {
-        self.answer(Some(statement), on_row).await
+        self.answer(Some(statement), on_row, no_file).await
+    }
+
+    /// Runs one statement that asks for a file, LOAD DATA LOCAL, and sends what `next` puts into
+    /// the buffer, which is empty each time, until it says that there was nothing left. A server
+    /// that does not want the file does not ask for it.
+    ///
+    /// # Errors
+    /// The server refuses the statement or a row, or is lost.
+    pub(crate) async fn send_file(
+        &mut self,
+        sql: &str,
+        next: impl FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<Done, WireError> {
+        if self.engine() == Engine::Postgres {
+            return Err(WireError::protocol("PostgreSQL asks for no files"));
+        }
+        self.drain().await?;
+        self.queue_text(sql);
+        self.answer(None, |_| Ok(()), next).await
     }
 
     /// Takes all answers that are still to come, refusals included.
@@ -278,6 +290,7 @@ impl Session {
         &mut self,
         statement: Option<&Statement>,
         mut on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
+        mut next_part: impl FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<Done, WireError> {
         if self.outstanding == 0 {
             return Err(WireError::protocol("no command is waiting for an answer"));
@@ -311,7 +324,7 @@ impl Session {
                     self.in_transaction = done.in_transaction;
                     return failed.map_or(Ok(done), Err);
                 }
-                Ok(Step::SendFile) => self.refuse_file().await?,
+                Ok(Step::SendFile) => self.send_parts(&mut next_part).await?,
                 Err(error) => {
                     if matches!(error, WireError::Server(_)) {
                         self.outstanding -= 1;
@@ -322,13 +335,33 @@ impl Session {
         }
     }
 
-    /// Nothing on this machine is read because a server asks for it.
-    async fn refuse_file(&mut self) -> Result<(), WireError> {
-        if let Protocol::MySql(answers) = &mut self.protocol {
-            mysql::file_end(&mut self.out, &mut answers.file_sequence());
+    /// The file that the server asks for, part by part. It reads to the end even when it has
+    /// refused a row, and only then says so.
+    async fn send_parts(
+        &mut self,
+        next: &mut impl FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<(), WireError> {
+        let Protocol::MySql(answers) = &self.protocol else {
+            return Ok(());
+        };
+        let mut sequence = answers.file_sequence();
+        let mut part = Vec::new();
+        loop {
+            part.clear();
+            if !next(&mut part) {
+                break;
+            }
+            mysql::file_chunk(&mut self.out, &mut sequence, &part);
+            self.flush().await?;
         }
+        mysql::file_end(&mut self.out, &mut sequence);
         self.flush().await
     }
+}
+
+/// Nothing on this machine is read because a server asks for it.
+fn no_file(_: &mut Vec<u8>) -> bool {
+    false
 }
 
 /// A session that is not ready yet.

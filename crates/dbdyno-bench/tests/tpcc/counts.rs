@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
 use dbdyno_testing::all_binaries;
 
-use super::{client, failing, load_quietly, number, run, start};
+use super::{failing, load_quietly, number, run, start};
 
 #[test]
 fn what_the_terminals_count_is_what_the_database_holds() {
@@ -22,7 +22,7 @@ fn what_the_terminals_count_is_what_the_database_holds() {
             seed: 4,
         };
         load_quietly(&connection, &config, 2);
-        let stored = read_back(&mut client(&connection)).unwrap();
+        let stored = read_back(&connection).unwrap();
         assert_eq!((stored.config, stored.constants), (config, constants(4)));
         assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
 

@@ -69,9 +69,9 @@ fn loads_are_refused_stopped_and_cleaned() {
         warehouses: 2,
         seed: 1,
     };
-    let not_loaded = read_back(&mut client(&connection)).unwrap_err();
+    let not_loaded = read_back(&connection).unwrap_err();
     assert!(matches!(not_loaded, ReadBackError::NotLoaded));
-    assert!(!clean(&mut client(&connection)).unwrap());
+    assert!(!clean(&connection).unwrap());
 
     let stop = AtomicBool::new(false);
     let stopped = load(
@@ -86,14 +86,14 @@ fn loads_are_refused_stopped_and_cleaned() {
     )
     .unwrap_err();
     assert!(matches!(stopped, LoadError::Stopped), "{stopped:?}");
-    let unfinished = read_back(&mut client(&connection)).unwrap_err();
+    let unfinished = read_back(&connection).unwrap_err();
     assert!(matches!(unfinished, ReadBackError::Unfinished));
 
     let never = AtomicBool::new(false);
     let refused = load(&connection, &config, 1, &|_| (), &never).unwrap_err();
     assert!(matches!(refused, LoadError::Exists { .. }), "{refused:?}");
     assert!(refused.hint().is_some());
-    assert!(clean(&mut client(&connection)).unwrap());
+    assert!(clean(&connection).unwrap());
     assert_eq!(
         number(
             &connection,
@@ -114,7 +114,7 @@ fn loads_are_refused_stopped_and_cleaned() {
             ..
         }
     ));
-    assert!(!clean(&mut client(&connection)).unwrap());
+    assert!(!clean(&connection).unwrap());
     assert_eq!(number(&connection, "SELECT count(*) FROM orders"), 1);
 
     let none = Config {

@@ -12,7 +12,7 @@ mod uri;
 
 use std::path::{Path, PathBuf};
 
-use dbdyno_model::{Address, Connection, Secret, SslMode};
+use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
 pub use connect::{ConnectError, connect};
 pub use error::ConnectionError;
@@ -101,6 +101,7 @@ fn resolve_on(
         .or_else(|| environment("USER"))
         .ok_or(ConnectionError::NoUser)?;
     let mut connection = Connection {
+        engine: Engine::Postgres,
         address,
         port,
         password: given.get("password").map(Secret::new),

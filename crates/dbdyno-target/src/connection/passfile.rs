@@ -91,12 +91,13 @@ fn unescape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dbdyno_model::SslMode;
+    use dbdyno_model::{Engine, SslMode};
 
     use super::*;
 
     fn connection(address: Address) -> Connection {
         Connection {
+            engine: Engine::Postgres,
             address,
             port: 5432,
             user: "app".into(),

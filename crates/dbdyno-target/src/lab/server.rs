@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use dbdyno_model::{Address, Connection, SslMode};
+use dbdyno_model::{Address, Connection, Engine, SslMode};
 use rustix::process::Signal;
 
 use super::LabError;
@@ -119,6 +119,7 @@ impl Server {
 
     pub fn connection(&self) -> Connection {
         Connection {
+            engine: Engine::Postgres,
             address: Address::Socket(self.shared.sockets.clone()),
             port: PORT,
             user: "postgres".into(),

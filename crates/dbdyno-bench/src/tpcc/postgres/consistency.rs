@@ -9,23 +9,12 @@ use dbdyno_model::run::Check;
 use postgres::{Client, Error, IsolationLevel, Transaction};
 
 use super::connect;
-
-/// Violations shown of each condition, on each connection.
-const SHOWN: usize = 3;
+use crate::tpcc::conditions::{SHOWN, Violations, When, checks};
 
 /// Connections a check uses at most.
 const CONNECTIONS: i16 = 3;
 
-/// What the database went through, which decides the form of 3.3.2.11.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    AfterLoad,
-    AfterRun,
-}
-
 struct Condition {
-    name: &'static str,
-    description: &'static str,
     /// Selects a sentence for each violation among the warehouses from `$1` to `$2`.
     violations: &'static str,
 }
@@ -63,8 +52,6 @@ const PER_CUSTOMER: &str = "
 
 const CONDITIONS: [Condition; 11] = [
     Condition {
-        name: "3.3.2.1",
-        description: "w_ytd = sum(d_ytd) for each warehouse",
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(d_ytd) %s', w_id, w_ytd, total)
             FROM warehouse
@@ -73,8 +60,6 @@ const CONDITIONS: [Condition; 11] = [
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
     },
     Condition {
-        name: "3.3.2.2",
-        description: "d_next_o_id − 1 = max(o_id) = max(no_o_id) for each district",
         violations: "
             SELECT format('warehouse %s, district %s: d_next_o_id %s, max(o_id) %s, max(no_o_id) %s',
                           d_w_id, d_id, d_next_o_id, max_o, max_no)
@@ -87,8 +72,6 @@ const CONDITIONS: [Condition; 11] = [
               AND (d_next_o_id - 1 IS DISTINCT FROM max_o OR d_next_o_id - 1 <> max_no)",
     },
     Condition {
-        name: "3.3.2.3",
-        description: "max(no_o_id) − min(no_o_id) + 1 = number of new orders of each district",
         violations: "
             SELECT format('warehouse %s, district %s: no_o_id %s to %s, %s new orders', no_w_id,
                           no_d_id, min(no_o_id), max(no_o_id), count(*))
@@ -96,8 +79,6 @@ const CONDITIONS: [Condition; 11] = [
             HAVING max(no_o_id) - min(no_o_id) + 1 <> count(*)",
     },
     Condition {
-        name: "3.3.2.4",
-        description: "sum(o_ol_cnt) = number of order lines of each district",
         violations: "
             SELECT format('warehouse %s, district %s: sum(o_ol_cnt) %s, %s order lines', w, d,
                           sum(ol_cnt), sum(lines))
@@ -105,8 +86,6 @@ const CONDITIONS: [Condition; 11] = [
             HAVING coalesce(sum(ol_cnt), 0) <> sum(lines)",
     },
     Condition {
-        name: "3.3.2.5",
-        description: "o_carrier_id is null exactly where the order has a row in new_order",
         violations: "
             SELECT format('warehouse %s, district %s, order %s: o_carrier_id %s, %s in new_order', w,
                           d, o, coalesce(carrier::text, 'null'),
@@ -122,16 +101,12 @@ const CONDITIONS: [Condition; 11] = [
             WHERE no_w_id BETWEEN $1 AND $2 AND o_id IS NULL",
     },
     Condition {
-        name: "3.3.2.6",
-        description: "o_ol_cnt = number of order lines of each order",
         violations: "
             SELECT format('warehouse %s, district %s, order %s: o_ol_cnt %s, %s order lines', w, d, o,
                           coalesce(ol_cnt::text, 'of no order'), lines)
             FROM dbdyno_per_order WHERE ol_cnt IS DISTINCT FROM lines",
     },
     Condition {
-        name: "3.3.2.7",
-        description: "ol_delivery_d is null exactly where the order has no carrier",
         violations: "
             SELECT format('warehouse %s, district %s, order %s: o_carrier_id %s, %s of %s lines \
                            delivered', w, d, o, coalesce(carrier::text, 'null'), delivered, lines)
@@ -139,8 +114,6 @@ const CONDITIONS: [Condition; 11] = [
             WHERE delivered <> CASE WHEN carrier IS NULL THEN 0 ELSE lines END",
     },
     Condition {
-        name: "3.3.2.8",
-        description: "w_ytd = sum(h_amount) for each warehouse",
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(h_amount) %s', w_id, w_ytd, total)
             FROM warehouse
@@ -149,8 +122,6 @@ const CONDITIONS: [Condition; 11] = [
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
     },
     Condition {
-        name: "3.3.2.9",
-        description: "d_ytd = sum(h_amount) for each district",
         violations: "
             SELECT format('warehouse %s, district %s: d_ytd %s, sum(h_amount) %s', d_w_id, d_id,
                           d_ytd, total)
@@ -158,16 +129,12 @@ const CONDITIONS: [Condition; 11] = [
             WHERE d_w_id BETWEEN $1 AND $2 AND d_ytd IS DISTINCT FROM total",
     },
     Condition {
-        name: "3.3.2.10",
-        description: "c_balance = sum(delivered ol_amount) − sum(h_amount) for each customer",
         violations: "
             SELECT format('warehouse %s, district %s, customer %s: c_balance %s, delivered %s, \
                            paid %s', w, d, c, balance, delivered, paid)
             FROM dbdyno_per_customer WHERE balance <> delivered - paid",
     },
     Condition {
-        name: "3.3.2.12",
-        description: "c_balance + c_ytd_payment = sum(delivered ol_amount) for each customer",
         violations: "
             SELECT format('warehouse %s, district %s, customer %s: c_balance %s, c_ytd_payment %s, \
                            delivered %s', w, d, c, balance, ytd_payment, delivered)
@@ -183,8 +150,6 @@ const PER_DISTRICT: &str = "
 
 /// The number of orders delivered is what the load left; a run only adds to it.
 const ORDERS_AFTER_LOAD: Condition = Condition {
-    name: "3.3.2.11",
-    description: "orders − new orders = 2100 for each district",
     violations: "
         SELECT format('warehouse %s, district %s: %s orders, %s new orders', d_w_id, d_id,
                       coalesce(orders, 0), coalesce(new_orders, 0))
@@ -198,8 +163,6 @@ const ORDERS_AFTER_LOAD: Condition = Condition {
 
 /// The form that survives deliveries.
 const ORDERS_AFTER_RUN: Condition = Condition {
-    name: "3.3.2.11",
-    description: "orders − new orders = orders with a carrier for each district",
     violations: "
         SELECT format('warehouse %s, district %s: %s orders, %s new orders, %s with a carrier',
                       d_w_id, d_id, coalesce(orders, 0), coalesce(new_orders, 0),
@@ -224,17 +187,10 @@ fn conditions(when: When) -> impl Iterator<Item = &'static Condition> {
     before.iter().chain([orders]).chain(after)
 }
 
-/// The first violations of a condition, and how many there are.
-#[derive(Debug, Default)]
-struct Violations {
-    shown: Vec<String>,
-    count: i64,
-}
-
 /// Checks all conditions; takes seconds, and needs the right to create temporary tables.
 ///
 /// Blocks, and must not be called from within an async runtime.
-pub fn check(connect: &Connection, when: When) -> Result<Vec<Check>, Error> {
+pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, Error> {
     let mut first = connect::open(connect)?;
     let mut first = snapshot(&mut first)?;
     let id: String = first
@@ -333,28 +289,12 @@ fn check_range(
 }
 
 fn merge(found: Vec<Vec<Violations>>, when: When) -> Vec<Check> {
-    let mut merged: Vec<Violations> = Vec::new();
-    merged.resize_with(12, Violations::default);
+    let mut merged: [Violations; 12] = Default::default();
     for range in found {
         for (all, some) in merged.iter_mut().zip(range) {
             all.shown.extend(some.shown);
             all.count += some.count;
         }
     }
-    conditions(when)
-        .zip(merged)
-        .map(|(condition, mut violations)| {
-            violations.shown.truncate(SHOWN);
-            let more = violations.count - violations.shown.len() as i64;
-            if more > 0 {
-                violations.shown.push(format!("and {more} more"));
-            }
-            Check {
-                name: condition.name.into(),
-                description: condition.description.into(),
-                passed: violations.count == 0,
-                detail: (violations.count > 0).then(|| violations.shown.join("; ")),
-            }
-        })
-        .collect()
+    checks(when, merged)
 }

@@ -17,8 +17,9 @@ use postgres::error::SqlState;
 use postgres::{Client, CopyInWriter, NoTls};
 
 use super::copy::Encoder;
-use super::error::LoadError;
 use super::{connect, schema, stored};
+use crate::tpcc::load::{Loaded, Progress};
+use crate::tpcc::load_error::LoadError;
 use crate::tpcc::schema::{Table, rows_total};
 use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
 
@@ -28,31 +29,11 @@ const CHUNK: usize = 64 * 1024;
 /// How often progress is told and a wish to stop is looked for.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How far a load has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// `rows`, then `analyze`, then `keys`.
-    pub phase: &'static str,
-    /// Rows, or in the later phases statements, done.
-    pub rows: u64,
-    pub rows_total: u64,
-}
-
-/// What a load came to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Loaded {
-    pub rows: u64,
-    pub seconds: f64,
-    pub seconds_rows: f64,
-    pub seconds_analyze: f64,
-    pub seconds_keys: f64,
-}
-
 /// Creates and fills the tables on `threads` connections.
 ///
 /// Blocks, and must not be called from within an async runtime. Raising `stop` ends it within about
 /// a second, with what was loaded left behind for `clean`.
-pub fn load(
+pub(crate) fn load(
     connect: &Connection,
     config: &Config,
     threads: usize,
@@ -67,7 +48,7 @@ pub fn load(
         .collect::<Result<Vec<_>, _>>()
         .map_err(|source| LoadError::Connect {
             server: connect.display(),
-            source,
+            source: source.into(),
         })?;
     let mut crew = Crew {
         clients,
@@ -100,7 +81,7 @@ fn sql(
     move |source| LoadError::Sql {
         operation,
         object,
-        source,
+        source: source.into(),
     }
 }
 
@@ -108,7 +89,10 @@ fn sql(
 fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> {
     let failed = |table: &'static str| {
         move |source: postgres::Error| match source.code() {
-            Some(code) if *code == SqlState::DUPLICATE_TABLE => LoadError::Exists { table, source },
+            Some(code) if *code == SqlState::DUPLICATE_TABLE => LoadError::Exists {
+                table,
+                source: Some(source.into()),
+            },
             _ => sql("create", format!("table {table}"))(source),
         }
     };

@@ -8,11 +8,10 @@
 //! stock by warehouse and item, new orders by district, customers, districts, warehouses. What the
 //! foreign keys lock on top of that conflicts with none of it, since no key is ever updated.
 
-mod connect;
+pub(crate) mod connect;
 pub(crate) mod consistency;
 mod copy;
 mod delivery;
-pub(crate) mod error;
 pub(crate) mod loader;
 mod new_order;
 mod order_status;

@@ -1,46 +1,13 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
 use postgres::error::SqlState;
-use postgres::{Client, GenericClient};
+use postgres::{Client, GenericClient, Row};
 
 use super::schema::VERSION;
+use crate::tpcc::load_error::ClientError;
 use crate::tpcc::schema::Table;
-use crate::tpcc::{Config, Constants, constants};
-
-/// What the database says was loaded into it, with the constants that go with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoredConfig {
-    pub config: Config,
-    pub constants: Constants,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReadBackError {
-    #[error("cannot read table dbdyno_tpcc: the database holds no TPC-C load of dbdyno")]
-    NotLoaded,
-    #[error("cannot use table dbdyno_tpcc: the load did not finish")]
-    Unfinished,
-    #[error("cannot use table dbdyno_tpcc: its layout is version {found}, this is {VERSION}")]
-    Version { found: i32 },
-    #[error("cannot use table dbdyno_tpcc: it does not say what a load writes")]
-    Damaged,
-    #[error("cannot read table dbdyno_tpcc")]
-    Sql(#[source] postgres::Error),
-}
-
-impl ReadBackError {
-    /// What to do next.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NotLoaded => Some("load it with bench load"),
-            Self::Unfinished | Self::Version { .. } | Self::Damaged => {
-                Some("remove it with bench clean and load again")
-            }
-            Self::Sql(_) => None,
-        }
-    }
-}
+use crate::tpcc::stored::{ReadBackError, StoredConfig, StoredRow};
+use crate::tpcc::{Config, constants};
 
 /// Writes the row of a load that begins.
 pub(crate) fn begin(
@@ -70,7 +37,7 @@ pub(crate) fn finish(client: &mut Client) -> Result<(), postgres::Error> {
 }
 
 /// What the database says was loaded into it.
-pub fn read_back(client: &mut Client) -> Result<StoredConfig, ReadBackError> {
+pub(crate) fn read_back(client: &mut Client) -> Result<StoredConfig, ReadBackError> {
     let row = client
         .query_opt(
             "SELECT schema_version, warehouses, seed, c_load, ready FROM dbdyno_tpcc",
@@ -78,35 +45,26 @@ pub fn read_back(client: &mut Client) -> Result<StoredConfig, ReadBackError> {
         )
         .map_err(|source| match source.code() {
             Some(code) if *code == SqlState::UNDEFINED_TABLE => ReadBackError::NotLoaded,
-            _ => ReadBackError::Sql(source),
+            _ => ReadBackError::Sql(source.into()),
         })?
         .ok_or(ReadBackError::Damaged)?;
-    let get = ReadBackError::Sql;
-    let found = row.try_get(0).map_err(get)?;
-    if found != VERSION {
-        return Err(ReadBackError::Version { found });
-    }
-    if !row.try_get::<_, bool>(4).map_err(get)? {
-        return Err(ReadBackError::Unfinished);
-    }
-    let warehouses: i32 = row.try_get(1).map_err(get)?;
-    let seed: &str = row.try_get(2).map_err(get)?;
-    let c_load: Vec<i32> = row.try_get(3).map_err(get)?;
-    let config = Config {
-        warehouses: u32::try_from(warehouses).map_err(|_| ReadBackError::Damaged)?,
-        seed: seed.parse().map_err(|_| ReadBackError::Damaged)?,
-    };
-    let constants = constants(config.seed);
-    if constants.c_load.map(i64::from).as_slice()
-        != c_load.into_iter().map(i64::from).collect::<Vec<_>>()
-    {
-        return Err(ReadBackError::Damaged);
-    }
-    Ok(StoredConfig { config, constants })
+    let stored = read(&row).map_err(ClientError::from)?;
+    stored.accept(VERSION.into())
+}
+
+fn read(row: &Row) -> Result<StoredRow, postgres::Error> {
+    let c_load: Vec<i32> = row.try_get(3)?;
+    Ok(StoredRow {
+        version: row.try_get::<_, i32>(0)?.into(),
+        warehouses: row.try_get::<_, i32>(1)?.into(),
+        seed: row.try_get(2)?,
+        c_load: c_load.into_iter().map(i64::from).collect(),
+        ready: row.try_get(4)?,
+    })
 }
 
 /// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether it did.
-pub fn clean(client: &mut Client) -> Result<bool, postgres::Error> {
+pub(crate) fn clean(client: &mut Client) -> Result<bool, postgres::Error> {
     let ours: bool = client
         .query_one("SELECT to_regclass('dbdyno_tpcc') IS NOT NULL", &[])?
         .try_get(0)?;

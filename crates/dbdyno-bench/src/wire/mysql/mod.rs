@@ -32,6 +32,9 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
+/// Longest packet of a file, far below what any server takes at once.
+const FILE_PACKET: usize = 64 * 1024;
+
 /// Asks for a statement, which [`Answers::prepared`] takes. Placeholders are `?`.
 pub(crate) fn prepare(out: &mut Vec<u8>, sql: &str) {
     command(out, COM_STMT_PREPARE, sql.as_bytes());
@@ -79,8 +82,15 @@ pub(crate) fn kill_query_sql(connection_id: u32) -> String {
     format!("KILL QUERY {connection_id}")
 }
 
-/// Ends the file that [`Step::SendFile`](super::Step::SendFile) asks for. `sequence` is
-/// [`Answers::file_sequence`].
+/// Appends a part of the file that [`Step::SendFile`](super::Step::SendFile) asks for. `sequence`
+/// is [`Answers::file_sequence`] for the first part, and counted up here.
+pub(crate) fn file_chunk(out: &mut Vec<u8>, sequence: &mut u8, data: &[u8]) {
+    for part in data.chunks(FILE_PACKET) {
+        *sequence = packet::append(out, *sequence, |out| out.extend_from_slice(part));
+    }
+}
+
+/// Ends the file.
 pub(crate) fn file_end(out: &mut Vec<u8>, sequence: &mut u8) {
     *sequence = packet::append(out, *sequence, |_| {});
 }
@@ -161,5 +171,19 @@ mod tests {
         });
         assert!(matches!(array, Err(WireError::Type(_))));
         assert_eq!(out, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_file_is_sent_in_parts() {
+        let mut out = Vec::new();
+        let mut sequence = 2;
+        file_chunk(&mut out, &mut sequence, &vec![b'x'; FILE_PACKET + 1]);
+        file_chunk(&mut out, &mut sequence, b"");
+        file_chunk(&mut out, &mut sequence, b"yz");
+        file_end(&mut out, &mut sequence);
+        assert_eq!(sequence, 6);
+        assert_eq!(out[..5], [0, 0, 1, 2, b'x']);
+        let rest = b"\x01\0\0\x03x\x02\0\0\x04yz\0\0\0\x05";
+        assert_eq!(out[packet::HEADER + FILE_PACKET..], *rest);
     }
 }

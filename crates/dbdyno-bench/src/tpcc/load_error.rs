@@ -1,0 +1,242 @@
+//! What can go wrong while loading, on either engine, and what to do then.
+
+use postgres::error::SqlState;
+
+use super::MAX_WAREHOUSES;
+use crate::driver::{TargetError, deepest};
+use crate::wire::{ServerError, WireError};
+
+/// What kept us from the server, or what it said, by whichever way it is talked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Postgres(#[from] postgres::Error),
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("cannot load {0} warehouses: between 1 and {MAX_WAREHOUSES} are possible")]
+    Warehouses(u32),
+    #[error("cannot connect to {server}")]
+    Connect { server: String, source: ClientError },
+    #[error("cannot create table {table}: it is there already")]
+    Exists {
+        table: &'static str,
+        /// None where it was seen before anything was tried.
+        source: Option<ClientError>,
+    },
+    #[error("cannot {operation} {object}")]
+    Sql {
+        operation: &'static str,
+        object: String,
+        source: ClientError,
+    },
+    #[error("the load was stopped")]
+    Stopped,
+}
+
+impl ClientError {
+    fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Target(_) => None,
+            Self::Postgres(error) => error.code().map(SqlState::code),
+            Self::Wire(error) => error.server().map(|server| server.sqlstate.as_str()),
+        }
+    }
+
+    /// MySQL's and MariaDB's error number.
+    pub(crate) fn number(&self) -> Option<u16> {
+        match self {
+            Self::Wire(error) => error.server()?.number,
+            Self::Target(_) | Self::Postgres(_) => None,
+        }
+    }
+
+    /// The client libraries' own words may be as vague as "db error".
+    pub(crate) fn deepest(&self) -> String {
+        match self {
+            Self::Postgres(error) => deepest(error),
+            Self::Target(_) | Self::Wire(_) => self.to_string(),
+        }
+    }
+
+    fn is_disk_full(&self) -> bool {
+        let mysql = match self {
+            Self::Wire(error) => error.server().is_some_and(mysql_disk_full),
+            Self::Target(_) | Self::Postgres(_) => false,
+        };
+        mysql || self.sqlstate() == Some(SqlState::DISK_FULL.code())
+    }
+}
+
+impl LoadError {
+    /// Whether the server's disk is full.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        self.client().is_some_and(ClientError::is_disk_full)
+    }
+
+    /// Whether this only followed from another thread's failure or from the wish to stop.
+    pub(crate) fn is_interruption(&self) -> bool {
+        const QUERY_INTERRUPTED: u16 = 1317;
+        let interrupted = |client: &ClientError| {
+            client.sqlstate() == Some(SqlState::QUERY_CANCELED.code())
+                || client.number() == Some(QUERY_INTERRUPTED)
+        };
+        matches!(self, Self::Stopped) || self.client().is_some_and(interrupted)
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Warehouses(_) => Some("choose another number of warehouses"),
+            Self::Connect { source, .. } => Some(connect_hint(source)),
+            Self::Exists { .. } => {
+                Some("choose an empty database, or remove an earlier load with bench clean")
+            }
+            Self::Stopped => Some("bench clean removes what was loaded so far"),
+            Self::Sql { source, .. } => sql_hint(source),
+        }
+    }
+
+    fn client(&self) -> Option<&ClientError> {
+        match self {
+            Self::Connect { source, .. } | Self::Sql { source, .. } => Some(source),
+            Self::Exists { source, .. } => source.as_ref(),
+            Self::Warehouses(_) | Self::Stopped => None,
+        }
+    }
+}
+
+fn connect_hint(source: &ClientError) -> &'static str {
+    const UNKNOWN_DATABASE: u16 = 1049;
+    let own = match source {
+        ClientError::Target(error) => error.hint(),
+        _ if source.number() == Some(UNKNOWN_DATABASE) => {
+            Some("create the database, or name another")
+        }
+        _ => None,
+    };
+    own.unwrap_or("check that the server runs and admits this user")
+}
+
+fn sql_hint(source: &ClientError) -> Option<&'static str> {
+    const NO_DATABASE: u16 = 1046;
+    if source.is_disk_full() {
+        return Some(match source {
+            ClientError::Wire(_) => {
+                "the server's disk is full: a warehouse needs about 100 MB, and some more while its \
+                 indexes are built; choose fewer warehouses or a larger disk"
+            }
+            _ => {
+                "the server's disk is full: a warehouse needs about 100 MB beside as much \
+                 write-ahead log; choose fewer warehouses or a larger disk"
+            }
+        });
+    }
+    match source.number() {
+        Some(NO_DATABASE) => return Some("name the database to load into"),
+        // To a database, a table, a column; for what takes a privilege of the whole server.
+        Some(1044 | 1142 | 1143 | 1227) => {
+            return Some(
+                "the user needs CREATE, ALTER, INDEX, REFERENCES, SELECT, INSERT, UPDATE and DROP \
+                 on the database",
+            );
+        }
+        _ => {}
+    }
+    (source.sqlstate() == Some(SqlState::INSUFFICIENT_PRIVILEGE.code()))
+        .then_some("the user needs CREATE on the schema")
+}
+
+/// The servers have two errors of their own for it; others only pass on what the system said.
+fn mysql_disk_full(error: &ServerError) -> bool {
+    const DISK_FULL: u16 = 1021;
+    const TABLE_FULL: u16 = 1114;
+    /// ENOSPC, in words and in the ways in which its number is told.
+    const WORDS: &str = "No space left on device";
+    const NUMBERS: [&str; 4] = ["errno: 28", "errno 28", "error 28", "Errcode: 28"];
+    let message = &error.message;
+    let told = |words: &&str| {
+        let rest = message.split_once(*words).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+    };
+    matches!(error.number, Some(DISK_FULL | TABLE_FULL))
+        || error.number.is_some() && (message.contains(WORDS) || NUMBERS.iter().any(told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(number: u16, message: &str) -> LoadError {
+        let error = ServerError {
+            sqlstate: "HY000".to_owned(),
+            number: Some(number),
+            message: message.to_owned(),
+            hint: None,
+            fatal: false,
+        };
+        LoadError::Sql {
+            operation: "load",
+            object: "table stock".to_owned(),
+            source: WireError::from(error).into(),
+        }
+    }
+
+    #[test]
+    fn a_full_disk_has_many_numbers_on_mysql() {
+        let full = [
+            (1114, "The table 'stock' is full"),
+            (
+                1021,
+                "Disk full (/tmp/#sql-1); waiting for someone to free some space...",
+            ),
+            (
+                3,
+                "Error writing file './t/stock.ibd' (OS errno 28 - No space left on device)",
+            ),
+            (
+                1026,
+                "Error writing file '/tmp/MLfd=12' (errno: 28 \"No space left on device\")",
+            ),
+            (1030, "Got error 28 from storage engine"),
+            (3, "Error writing file '/tmp/x' (Errcode: 28)"),
+        ];
+        for (number, message) in full {
+            let error = refused(number, message);
+            assert!(error.is_disk_full(), "{message}");
+            assert!(
+                error.hint().is_some_and(|hint| hint.contains("disk")),
+                "{message}"
+            );
+        }
+        for (number, message) in [
+            (1030, "Got error 280 from storage engine"),
+            (1146, "Table 'shop.error 2' doesn't exist"),
+        ] {
+            assert!(!refused(number, message).is_disk_full(), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_follows_from_another_failure_is_told_apart() {
+        assert!(refused(1317, "Query execution was interrupted").is_interruption());
+        assert!(LoadError::Stopped.is_interruption());
+        assert!(!refused(1062, "Duplicate entry").is_interruption());
+    }
+
+    #[test]
+    fn hints_name_what_is_missing() {
+        let hint = |number| refused(number, "").hint().unwrap_or_default();
+        assert!(hint(1142).contains("REFERENCES"));
+        assert!(hint(1046).contains("database"));
+        assert_eq!(hint(1064), "");
+    }
+}

@@ -1,0 +1,154 @@
+//! The Delivery transaction (clause 2.7.4): all ten districts in two round trips.
+//!
+//! The first locks the oldest new order of each district, district by district. A delivery that meets
+//! another's lock waits, finds the row gone and goes on to the next oldest, so no order is delivered
+//! twice and no district is skipped that has one. The second does all the rest and commits, as one
+//! command; the sums are made where the lines are, from rows that it has locked. Between customers
+//! and COMMIT it counts: an order without a row, lines or a customer stops it there.
+//!
+//! It runs at READ COMMITTED, under which nothing but rows is locked. At REPEATABLE READ the gap
+//! before a district's oldest new order, which is where the district before it enters new ones, would
+//! be locked too, and hold up its new orders for nothing. What is read is locked or can no longer
+//! change, so that the outcome is that of some serial order all the same.
+
+use std::fmt::Write as _;
+
+use super::command::{List, run_within};
+use crate::tpcc::control::Control;
+use crate::tpcc::delivery::DeliveryInput;
+use crate::tpcc::{DISTRICTS, missing};
+use crate::wire::{Row, Session, Statement, WireError};
+
+const OLDEST: &str = "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ?
+    ORDER BY no_o_id LIMIT 1 FOR UPDATE";
+
+/// What a statement fails with that must not be evaluated: a value of two rows.
+const NO_SINGLE_ROW: u16 = 1242;
+
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    oldest: Statement,
+    /// District and order.
+    orders: Vec<(u32, i64)>,
+    sql: String,
+}
+
+impl Delivery {
+    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+        Ok(Self {
+            oldest: session.prepare(OLDEST).await?,
+            orders: Vec::with_capacity(DISTRICTS as usize),
+            sql: String::new(),
+        })
+    }
+
+    /// Fails where an order delivered had no row, no lines or no customer to charge.
+    pub(crate) async fn execute(
+        &mut self,
+        session: &mut Session,
+        control: &Control,
+        input: &DeliveryInput,
+    ) -> Result<(), WireError> {
+        self.choose_oldest(session, control, input).await?;
+        put(&mut self.sql, input, &self.orders);
+        let ended = run_within(session, &self.sql).await;
+        ended.map(drop).map_err(|error| match error {
+            WireError::Server(error) if error.number == Some(NO_SINGLE_ROW) => {
+                missing("order, line or customer of a new order")
+            }
+            error => error,
+        })
+    }
+
+    async fn choose_oldest(
+        &mut self,
+        session: &mut Session,
+        control: &Control,
+        input: &DeliveryInput,
+    ) -> Result<(), WireError> {
+        // For the next transaction alone.
+        session.queue_text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        control.queue_begin(session)?;
+        for district in 1..=DISTRICTS {
+            session.queue(&self.oldest, |params| {
+                params.int(input.warehouse.into()).int(district.into());
+            })?;
+        }
+        session.done().await?;
+        session.done().await?;
+        let orders = &mut self.orders;
+        orders.clear();
+        for district in 1..=DISTRICTS {
+            let read = |mut row: Row<'_>| {
+                orders.push((district, row.int()?));
+                Ok(())
+            };
+            session.rows(&self.oldest, read).await?;
+        }
+        Ok(())
+    }
+}
+
+fn put(sql: &mut String, input: &DeliveryInput, orders: &[(u32, i64)]) {
+    let DeliveryInput {
+        warehouse: w,
+        carrier,
+    } = *input;
+    let count = orders.len();
+    sql.clear();
+    if count > 0 {
+        let keys = orders.iter().map(|(d, o)| format!("({w}, {d}, {o})"));
+        let keys = List(keys);
+        // Writing to a String cannot fail.
+        let _ = write!(
+            sql,
+            "DELETE FROM new_order WHERE (no_w_id, no_d_id, no_o_id) IN ({keys});
+            UPDATE orders SET o_carrier_id = {carrier} WHERE (o_w_id, o_d_id, o_id) IN ({keys});
+            UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP
+                WHERE (ol_w_id, ol_d_id, ol_o_id) IN ({keys});
+            UPDATE customer
+                JOIN (SELECT o_d_id, o_c_id, sum(ol_amount) AS amount FROM orders
+                    JOIN order_line
+                        ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+                    WHERE (o_w_id, o_d_id, o_id) IN ({keys})
+                    GROUP BY o_d_id, o_c_id) AS delivered
+                ON c_w_id = {w} AND c_d_id = o_d_id AND c_id = o_c_id
+                SET c_balance = c_balance + amount, c_delivery_cnt = c_delivery_cnt + 1;
+            SELECT IF(ROW_COUNT() = {count}, 1, (SELECT 1 UNION ALL SELECT 2)); "
+        );
+    }
+    sql.push_str("COMMIT");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_orders_are_delivered_by_four_statements() {
+        let mut sql = "left over".to_owned();
+        let input = DeliveryInput {
+            warehouse: 3,
+            carrier: 7,
+        };
+        put(&mut sql, &input, &[(1, 2101), (10, 2102)]);
+        let keys = "IN ((3, 1, 2101), (3, 10, 2102))";
+        assert_eq!(sql.matches(keys).count(), 4, "{sql}");
+        assert!(sql.starts_with("DELETE FROM new_order WHERE"), "{sql}");
+        assert!(sql.contains("o_carrier_id = 7 "), "{sql}");
+        assert!(sql.contains("ON c_w_id = 3 AND"), "{sql}");
+        assert!(sql.contains("ROW_COUNT() = 2,"), "{sql}");
+        assert!(sql.ends_with("; COMMIT"), "{sql}");
+    }
+
+    #[test]
+    fn a_warehouse_without_new_orders_only_commits() {
+        let mut sql = String::new();
+        let input = DeliveryInput {
+            warehouse: 3,
+            carrier: 7,
+        };
+        put(&mut sql, &input, &[]);
+        assert_eq!(sql, "COMMIT");
+    }
+}

@@ -1,0 +1,96 @@
+//! What the terminals count is what the database holds, in each way to drive it.
+
+use std::collections::BTreeSet;
+
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
+use dbdyno_model::connection::Connection;
+use dbdyno_testing::MySqlBinaries;
+
+use super::{Client, database, start};
+use crate::{failing, load_quietly, run};
+
+#[test]
+fn needs_mysql_what_the_terminals_count_is_what_the_database_holds() {
+    let all = MySqlBinaries::all();
+    let modes = |index| match index {
+        0 => &[Mode::Pipelined, Mode::Unbatched, Mode::Batched][..],
+        _ => &[Mode::Pipelined][..],
+    };
+    for (index, binaries) in all.iter().enumerate() {
+        let server = start(binaries);
+        for (number, mode) in modes(index).iter().enumerate() {
+            let connection = database(&server, &format!("counts_{number}"));
+            counts_agree(&connection, *mode);
+        }
+    }
+}
+
+fn counts_agree(connection: &Connection, mode: Mode) {
+    let config = Config {
+        warehouses: 2,
+        seed: 4,
+    };
+    load_quietly(connection, &config, 2);
+    let stored = read_back(connection).unwrap();
+    assert_eq!((stored.config, stored.constants), (config, constants(4)));
+    assert_eq!(failing(connection, When::AfterLoad), BTreeSet::new());
+
+    let counts = run(connection, &config, mode, 4, 460);
+    assert_eq!(failing(connection, When::AfterRun), BTreeSet::new());
+
+    // 20 decks a terminal hold the mix exactly.
+    let [
+        new_orders,
+        payments,
+        order_statuses,
+        deliveries,
+        stock_levels,
+    ] = counts.committed;
+    assert_eq!(new_orders + counts.rolled_back, 800);
+    assert!(counts.rolled_back > 0);
+    assert_eq!(
+        [payments, order_statuses, deliveries, stock_levels],
+        [800, 80, 80, 80]
+    );
+    let mut client = Client::open(connection);
+    let mut is = |sql: &str, expected: u64| {
+        assert_eq!(client.number(sql), expected as i64, "{mode:?}: {sql}");
+    };
+    is("SELECT sum(d_next_o_id - 3001) FROM district", new_orders);
+    is("SELECT count(*) - 60000 FROM orders", new_orders);
+    is("SELECT count(*) - 60000 FROM history", payments);
+    is("SELECT sum(c_payment_cnt - 1) FROM customer", payments);
+    // Ten orders each: the load leaves enough of them.
+    is("SELECT sum(c_delivery_cnt) FROM customer", 10 * deliveries);
+    for sql in ZEROES {
+        is(sql, 0);
+    }
+    assert!(client.number("SELECT sum(s_remote_cnt) FROM stock") > 0);
+    let remote = client.number("SELECT count(*) FROM history WHERE h_w_id <> h_c_w_id");
+    assert!((80..165).contains(&remote), "{remote}");
+}
+
+/// What has to come to nothing after a run, whatever it did.
+const ZEROES: [&str; 9] = [
+    // Stocks add up to the lines ordered, also where an order names an item twice.
+    "SELECT sum(s_ytd) - (SELECT sum(ol_quantity) FROM order_line WHERE ol_o_id > 3000) FROM stock",
+    "SELECT sum(s_order_cnt) - (SELECT count(*) FROM order_line WHERE ol_o_id > 3000) FROM stock",
+    "SELECT sum(s_remote_cnt)
+        - (SELECT count(*) FROM order_line WHERE ol_supply_w_id <> ol_w_id) FROM stock",
+    "SELECT count(*) FROM stock WHERE s_quantity NOT BETWEEN 10 AND 100",
+    "SELECT count(*) FROM order_line JOIN item ON i_id = ol_i_id
+        WHERE ol_o_id > 3000 AND ol_amount <> ol_quantity * i_price",
+    "SELECT count(*) FROM order_line JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
+        WHERE ol_o_id > 3000 AND ol_dist_info <> elt(ol_d_id, s_dist_01, s_dist_02, s_dist_03,
+            s_dist_04, s_dist_05, s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10)",
+    "SELECT count(*) FROM orders WHERE (o_all_local = 1) = EXISTS (
+        SELECT 1 FROM order_line WHERE ol_w_id = o_w_id AND ol_d_id = o_d_id
+        AND ol_o_id = o_id AND ol_supply_w_id <> o_w_id)",
+    "SELECT count(*) FROM history
+        JOIN customer ON c_w_id = h_c_w_id AND c_d_id = h_c_d_id AND c_id = h_c_id
+        WHERE c_credit = 'BC' AND c_payment_cnt > 1
+        AND (c_data NOT LIKE concat_ws(' ', c_id, c_d_id, c_w_id, '%') OR length(c_data) > 500)",
+    "SELECT count(*) FROM history
+        JOIN warehouse ON w_id = h_w_id JOIN district ON d_w_id = h_w_id AND d_id = h_d_id
+        WHERE h_id > 60000 AND h_data <> concat(w_name, '    ', d_name)",
+];

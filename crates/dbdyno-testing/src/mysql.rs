@@ -1,0 +1,299 @@
+//! A private MySQL or MariaDB server from unpacked packages: nothing is installed.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::os::unix::fs::lchown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dbdyno_model::{Address, Connection, Engine, SslMode};
+use dbdyno_target::lab::Account;
+
+use crate::Place;
+
+/// Roots of unpacked packages, separated by colons.
+const NAMED: &str = "DBDYNO_TEST_MYSQL_ROOTS";
+
+/// With a slow disk and all processors busy.
+const LONGEST_START: Duration = Duration::from_secs(120);
+
+/// The longest path that sockaddr_un takes.
+const LONGEST_SOCKET: usize = 107;
+
+/// Somebody else may take a port between its choice and the server's start.
+const STARTS: usize = 3;
+
+/// One server that tests can run.
+#[derive(Debug, Clone)]
+pub struct MySqlBinaries {
+    pub root: PathBuf,
+    program: PathBuf,
+    is_mariadb: bool,
+    /// Directories of the libraries that were unpacked beside it, for the dynamic linker.
+    libraries: String,
+    /// The dynamic linker of those, where they are of another release than this machine.
+    linker: Option<PathBuf>,
+}
+
+impl MySqlBinaries {
+    /// Every server that is named.
+    pub fn all() -> Vec<Self> {
+        let roots = std::env::var(NAMED).unwrap_or_default();
+        let named = roots.split(':').filter(|root| !root.is_empty());
+        let all: Vec<Self> = named.map(|root| Self::at(Path::new(root))).collect();
+        assert!(
+            !all.is_empty(),
+            "no MySQL to test with: run cargo xtask test, or name unpacked packages in {NAMED}"
+        );
+        all
+    }
+
+    /// # Panics
+    /// There is no server below the root.
+    pub fn at(root: &Path) -> Self {
+        let sbin = root.join("usr/sbin");
+        let (mariadb, mysql) = (sbin.join("mariadbd"), sbin.join("mysqld"));
+        let is_mariadb = mariadb.is_file();
+        let program = if is_mariadb { mariadb } else { mysql };
+        assert!(program.is_file(), "{} holds no server", root.display());
+        let triplet = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+        let libraries = [root.join(triplet), root.join("usr/lib/mysql/private")];
+        let linkers = [
+            "usr/lib64/ld-linux-x86-64.so.2",
+            "usr/lib/ld-linux-aarch64.so.1",
+        ];
+        let linkers = linkers.map(|linker| root.join(linker));
+        Self {
+            root: root.to_path_buf(),
+            program,
+            is_mariadb,
+            libraries: libraries.map(|path| path.display().to_string()).join(":"),
+            linker: linkers.into_iter().find(|linker| linker.exists()),
+        }
+    }
+
+    /// The server's program with the libraries that it was built with.
+    fn server(&self) -> Command {
+        let Some(linker) = &self.linker else {
+            let mut command = Command::new(&self.program);
+            command.env("LD_LIBRARY_PATH", &self.libraries);
+            return command;
+        };
+        let mut command = Command::new(linker);
+        command
+            .env_remove("LD_LIBRARY_PATH")
+            .args(["--library-path", &self.libraries])
+            .arg(&self.program);
+        command
+    }
+
+    fn share(&self, path: &str) -> String {
+        self.root.join("usr").join(path).display().to_string()
+    }
+
+    /// Where its files lie, which it would look for in the system.
+    fn places(&self) -> [String; 4] {
+        [
+            format!("--basedir={}", self.share("")),
+            format!("--lc-messages-dir={}", self.share("share/mysql")),
+            format!(
+                "--character-sets-dir={}",
+                self.share("share/mysql/charsets")
+            ),
+            format!("--plugin-dir={}", self.share("lib/mysql/plugin")),
+        ]
+    }
+
+    /// Makes a data directory whose root has no password.
+    fn initialise(&self, account: Option<&Account>, data: &Path, log: &Path) {
+        let mut command = if self.is_mariadb {
+            let mut script = Command::new(self.root.join("usr/bin/mariadb-install-db"));
+            script
+                .env("LD_LIBRARY_PATH", &self.libraries)
+                .args(["--no-defaults", "--skip-name-resolve", "--force"])
+                .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+                .arg(format!("--basedir={}", self.root.join("usr").display()));
+            script
+        } else {
+            let mut server = self.server();
+            server
+                .args(["--no-defaults", "--initialize-insecure"])
+                .args(self.places())
+                .arg("--secure-file-priv=NULL");
+            server
+        };
+        command.arg(format!("--datadir={}", data.display()));
+        let status = prepare(&mut command, account, log).status();
+        let made = status.is_ok_and(|status| status.success());
+        assert!(
+            made,
+            "{} does not initialise:\n{}",
+            self.root.display(),
+            tail(log)
+        );
+    }
+}
+
+/// A running server with a place of its own. Dropping it kills the server.
+#[derive(Debug)]
+pub struct MySql {
+    child: Child,
+    socket: PathBuf,
+    port: u16,
+    /// Outlives the server.
+    _place: Place,
+}
+
+impl MySql {
+    /// A fresh, empty server, with these options beside its own. It listens on a socket and on a
+    /// port of 127.0.0.1.
+    pub fn start(binaries: &MySqlBinaries, set: &[(&str, &str)]) -> Self {
+        let place = Place::new("mysql");
+        let account = Account::for_server().unwrap();
+        let home = place.root.join("server");
+        fs::create_dir(&home).unwrap();
+        if let Some(account) = &account {
+            lchown(&home, Some(account.uid), Some(account.gid)).unwrap();
+        }
+        let (log, socket) = (place.root.join("log"), home.join("s"));
+        let length = socket.as_os_str().len();
+        assert!(length <= LONGEST_SOCKET, "{} is too long", socket.display());
+        binaries.initialise(account.as_ref(), &home.join("data"), &log);
+        for _ in 0..STARTS {
+            let port = free_port();
+            let mut command = binaries.server();
+            command
+                .arg("--no-defaults")
+                .args(binaries.places())
+                .arg(format!("--datadir={}", home.join("data").display()))
+                .arg(format!("--socket={}", socket.display()))
+                .arg(format!("--pid-file={}", home.join("pid").display()))
+                .arg(format!("--tmpdir={}", home.display()))
+                .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
+                .arg(format!("--port={port}"));
+            if !binaries.is_mariadb {
+                command.args(["--secure-file-priv=NULL", "--mysqlx=OFF"]);
+            }
+            command.args(set.iter().map(|(name, value)| format!("--{name}={value}")));
+            let child = prepare(&mut command, account.as_ref(), &log).spawn();
+            let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+            if is_ready(&mut child, &socket) {
+                return Self {
+                    child,
+                    socket,
+                    port,
+                    _place: place,
+                };
+            }
+            end(&mut child);
+            if !tail(&log).contains("Address already in use") {
+                break;
+            }
+        }
+        panic!(
+            "{} does not start:\n{}",
+            binaries.root.display(),
+            tail(&log)
+        );
+    }
+
+    /// As root over the socket; no database is chosen.
+    pub fn connection(&self) -> Connection {
+        Connection {
+            engine: Engine::MySql,
+            address: Address::Socket(self.socket.clone()),
+            port: self.port,
+            user: "root".into(),
+            password: None,
+            database: String::new(),
+            ssl_mode: SslMode::Disable,
+            ssl_root_cert: None,
+            connect_timeout_s: 30,
+        }
+    }
+
+    /// Of 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for MySql {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Account, directory, environment and log of a program of the server's.
+fn prepare<'a>(command: &'a mut Command, account: Option<&Account>, log: &Path) -> &'a mut Command {
+    if let Some(account) = account {
+        command.uid(account.uid).gid(account.gid);
+    }
+    let output = File::options().create(true).append(true).open(log).unwrap();
+    let copy = output.try_clone().unwrap();
+    command
+        .current_dir("/")
+        .process_group(0)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(copy)
+        .stderr(output)
+}
+
+/// Waits until the server greets whom it does not know yet; false where it has ended instead.
+fn is_ready(child: &mut Child, socket: &Path) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < LONGEST_START {
+        if greets(socket) {
+            return true;
+        }
+        if !matches!(child.try_wait(), Ok(None)) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// A handshake begins with the version of the protocol, behind the four bytes of its header; an
+/// error would begin with 255.
+fn greets(socket: &Path) -> bool {
+    const PROTOCOL_VERSION: u8 = 10;
+    let Ok(mut stream) = UnixStream::connect(socket) else {
+        return false;
+    };
+    let mut greeting = [0; 5];
+    stream
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .is_ok()
+        && stream.read_exact(&mut greeting).is_ok()
+        && greeting[4] == PROTOCOL_VERSION
+}
+
+fn end(child: &mut Child) {
+    // It may have ended by itself; its data goes with it.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
+}
