@@ -20,11 +20,14 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Roots of unpacked packages, fetched once. What cannot be had is said, and left out.
 pub(crate) fn fetch() -> Vec<PathBuf> {
-    let wanted: [(&str, fn(&Path) -> Result<PathBuf, String>); 2] =
-        [("mariadb", mariadb), ("mysql", mysql)];
+    let place = |name| directory().join(name);
+    let fetched = [
+        ("MariaDB", mariadb(&place("mariadb"))),
+        ("MySQL", mysql(&place("mysql"))),
+    ];
     let mut roots = Vec::new();
-    for (name, fetch) in wanted {
-        match fetch(&directory().join(name)) {
+    for (name, fetched) in fetched {
+        match fetched {
             Ok(root) => roots.push(root),
             Err(why) => println!("{name} is not tested: {why}"),
         }

@@ -27,6 +27,17 @@ pub(crate) fn repeated(piece: &str, count: usize) -> String {
     vec![piece; count].join(", ")
 }
 
+/// `((a = ? AND b = ?) OR (a = ? AND b = ?))`: rows by so many keys of these columns. MariaDB finds no
+/// index for `(a, b) IN ((?, ?))`, a list of one.
+pub(crate) fn any_of(columns: &[&str], count: usize) -> String {
+    let equal: Vec<String> = columns
+        .iter()
+        .map(|column| format!("{column} = ?"))
+        .collect();
+    let one = format!("({})", equal.join(" AND "));
+    format!("({})", vec![one.as_str(); count].join(" OR "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +48,7 @@ mod tests {
         assert_eq!(numbered("?"), "$1");
         assert_eq!(numbered("BEGIN"), "BEGIN");
         assert_eq!(repeated("(?, ?)", 2), "(?, ?), (?, ?)");
+        assert_eq!(any_of(&["a", "b"], 1), "((a = ? AND b = ?))");
+        assert_eq!(any_of(&["a"], 2), "((a = ?) OR (a = ?))");
     }
 }

@@ -12,7 +12,12 @@ use dbdyno_model::connection::Connection;
 use dbdyno_testing::{MySql, MySqlBinaries};
 
 fn start(binaries: &MySqlBinaries) -> MySql {
+    // Room for what the tests load, and no care for a crash that does not come.
     let settings = [
+        ("innodb-buffer-pool-size", "512M"),
+        ("loose-innodb-log-file-size", "512M"),
+        ("loose-innodb-redo-log-capacity", "512M"),
+        ("innodb-doublewrite", "0"),
         ("innodb-flush-log-at-trx-commit", "0"),
         ("sync-binlog", "0"),
         ("local-infile", "1"),

@@ -130,7 +130,7 @@ impl Reader {
         link: &mut Link,
         (from, to): (i16, i16),
     ) -> Result<Figures, WireError> {
-        const TAKE: [fn(&mut Figures, Row<'_>) -> Result<(), WireError>; 8] = [
+        const TAKE: [Take; 8] = [
             Figures::take_lines,
             Figures::take_order,
             Figures::take_new_order,
@@ -152,6 +152,9 @@ impl Reader {
         Ok(figures)
     }
 }
+
+/// Takes a row of one of the statements.
+type Take = fn(&mut Figures, Row<'_>) -> Result<(), WireError>;
 
 fn key(row: &mut Row<'_>) -> Result<Key, WireError> {
     Ok((row.int()?, row.int()?, row.int()?))

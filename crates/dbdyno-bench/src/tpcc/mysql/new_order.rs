@@ -15,7 +15,7 @@ use super::command::{Cents, List, Literal, run_within};
 use crate::tpcc::control::Control;
 use crate::tpcc::new_order::{Line, MAX_LINES, NewOrderInput, Numbered};
 use crate::tpcc::priced::{Head, Item, OrderLine, Stock};
-use crate::tpcc::sql::repeated;
+use crate::tpcc::sql::{any_of, repeated};
 use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -73,9 +73,9 @@ impl NewOrder {
             repeated("?", MAX_LINES)
         );
         let stocks = format!(
-            "SELECT {STOCK_COLUMNS} FROM stock WHERE (s_w_id, s_i_id) IN ({})
+            "SELECT {STOCK_COLUMNS} FROM stock FORCE INDEX (PRIMARY) WHERE {}
              ORDER BY s_w_id, s_i_id FOR UPDATE",
-            repeated("(?, ?)", MAX_LINES)
+            any_of(&["s_w_id", "s_i_id"], MAX_LINES)
         );
         Ok(Self {
             items: session.prepare(&items).await?,
@@ -160,7 +160,10 @@ impl NewOrder {
         stocks.clear();
         *head = Head::default();
         let (mut taxed, mut known) = (false, false);
-        let read = |row: Row<'_>| Ok(items.push(Item::read(row)?));
+        let read = |row: Row<'_>| {
+            items.push(Item::read(row)?);
+            Ok(())
+        };
         session.rows(&self.items, read).await?;
         let read = |mut row: Row<'_>| {
             head.warehouse_tax = row.fixed(4)?;
@@ -170,7 +173,10 @@ impl NewOrder {
         };
         session.rows(&self.taxes, read).await?;
         session.done().await?;
-        let read = |row: Row<'_>| Ok(stocks.push(Stock::read(row)?));
+        let read = |row: Row<'_>| {
+            stocks.push(Stock::read(row)?);
+            Ok(())
+        };
         session.rows(&self.stocks, read).await?;
         let read = |mut row: Row<'_>| {
             head.discount = row.fixed(4)?;

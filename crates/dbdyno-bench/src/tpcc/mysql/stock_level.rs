@@ -40,7 +40,10 @@ impl StockLevel {
             }
         })?;
         let mut low = None;
-        let read = |mut row: Row<'_>| Ok(low = Some(row.int()?));
+        let read = |mut row: Row<'_>| {
+            low = Some(row.int()?);
+            Ok(())
+        };
         session.rows(&self.stock_level, read).await?;
         // What the terminal would show.
         black_box(low.ok_or_else(|| missing("stock"))?);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use crate::tpcc::control::Control;
 use crate::tpcc::delivery::DeliveryInput;
-use crate::tpcc::sql::{prepare, repeated};
+use crate::tpcc::sql::{any_of, prepare};
 use crate::tpcc::{DISTRICTS, missing, number};
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -45,23 +45,16 @@ pub(crate) struct Delivery {
 impl Delivery {
     pub(crate) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
         let at_once = at_once(batched);
-        let keys = |prefix: &str| {
-            format!(
-                "({prefix}_w_id, {prefix}_d_id, {prefix}_o_id) IN ({})",
-                repeated("(?, ?, ?)", at_once)
-            )
-            .replace("(o_w_id, o_d_id, o_o_id)", "(o_w_id, o_d_id, o_id)")
-        };
-        let delete = format!("DELETE FROM new_order WHERE {}", keys("no"));
-        let customers = format!("SELECT o_d_id, o_c_id FROM orders WHERE {}", keys("o"));
-        let carry = format!("UPDATE orders SET o_carrier_id = ? WHERE {}", keys("o"));
-        let deliver = format!(
-            "UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {}",
-            keys("ol")
-        );
+        let new_orders = any_of(&["no_w_id", "no_d_id", "no_o_id"], at_once);
+        let orders = any_of(&["o_w_id", "o_d_id", "o_id"], at_once);
+        let lines = any_of(&["ol_w_id", "ol_d_id", "ol_o_id"], at_once);
+        let delete = format!("DELETE FROM new_order WHERE {new_orders}");
+        let customers = format!("SELECT o_d_id, o_c_id FROM orders WHERE {orders}");
+        let carry = format!("UPDATE orders SET o_carrier_id = ? WHERE {orders}");
+        let deliver =
+            format!("UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {lines}");
         let amounts = format!(
-            "SELECT ol_d_id, sum(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
-            keys("ol")
+            "SELECT ol_d_id, sum(ol_amount) FROM order_line WHERE {lines} GROUP BY ol_d_id"
         );
         Ok(Self {
             oldest: prepare(session, OLDEST).await?,

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use crate::tpcc::control::Control;
 use crate::tpcc::new_order::{Line, MAX_LINES, MIN_LINES, NewOrderInput, Numbered};
 use crate::tpcc::priced::{Head, Item, OrderLine, Stock};
-use crate::tpcc::sql::{prepare, repeated};
+use crate::tpcc::sql::{any_of, prepare, repeated};
 use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -79,9 +79,9 @@ impl Lines {
                 repeated("?", count)
             );
             let stocks = format!(
-                "SELECT {STOCK_COLUMNS} FROM stock WHERE (s_w_id, s_i_id) IN ({})
+                "SELECT {STOCK_COLUMNS} FROM stock WHERE {}
                  ORDER BY s_w_id, s_i_id FOR UPDATE",
-                repeated("(?, ?)", count)
+                any_of(&["s_w_id", "s_i_id"], count)
             );
             let inserts = format!(
                 "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id,

@@ -17,9 +17,8 @@ fn needs_mysql_a_seed_gives_the_same_rows_on_any_number_of_threads_and_by_insert
         let server = start(binaries);
         let mut loads = Vec::new();
         for (name, threads, seed, files) in [
-            ("one", 1, 5, true),
-            ("three", 3, 5, true),
-            ("inserted", 2, 5, false),
+            ("files", 1, 5, true),
+            ("inserted", 3, 5, false),
             ("other", 2, 6, true),
         ] {
             let connection = database(&server, name);
@@ -43,8 +42,7 @@ fn needs_mysql_a_seed_gives_the_same_rows_on_any_number_of_threads_and_by_insert
             loads.push(checksums(&mut client, TABLES));
         }
         assert_eq!(loads[0], loads[1]);
-        assert_eq!(loads[0], loads[2]);
-        for (index, (same, other)) in loads[0].iter().zip(&loads[3]).enumerate() {
+        for (index, (same, other)) in loads[0].iter().zip(&loads[2]).enumerate() {
             // The new orders are the same numbers whatever the seed.
             assert!(same != other || index == 5);
         }
