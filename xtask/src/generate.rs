@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno_model::{Comparison, Tune};
+use dbdyno_model::{Bench, Comparison, Tune};
 
 use crate::command;
 
@@ -65,6 +65,7 @@ fn files() -> Result<BTreeMap<PathBuf, String>, String> {
     }
     files.insert(rules_directory().join("README.md"), index);
     for (name, schema) in [
+        ("bench", schemars::schema_for!(Bench)),
         ("tune", schemars::schema_for!(Tune)),
         ("comparison", schemars::schema_for!(Comparison)),
     ] {

@@ -9,6 +9,8 @@ use hdrhistogram::Histogram;
 
 pub(crate) use compact::Compact;
 
+use crate::wire::Sent;
+
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const SLOTS: usize = 5;
 const SLOT_NANOS: u128 = 200_000_000;
@@ -32,6 +34,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) kind: usize,
     pub(crate) outcome: Outcome<'a>,
     pub(crate) retries: u32,
+    /// Since the terminal's last transaction.
+    pub(crate) sent: Sent,
     /// Where latency counts from; none for one that began under another pace.
     pub(crate) from: Option<Instant>,
 }
@@ -59,6 +63,7 @@ pub(crate) struct Tally {
     pub(crate) slots: [u64; SLOTS],
     pub(crate) kinds: Vec<Kind>,
     pub(crate) rolled_back: u64,
+    pub(crate) sent: Sent,
     pub(crate) errors: Vec<ErrorCount>,
 }
 
@@ -74,6 +79,7 @@ impl Tally {
             slots: [0; SLOTS],
             kinds: vec![kind; kinds],
             rolled_back: 0,
+            sent: Sent::default(),
             errors: Vec::new(),
         }
     }
@@ -87,6 +93,7 @@ impl Tally {
             (kind.ended, kind.retries) = (0, 0);
         }
         self.rolled_back = 0;
+        self.sent = Sent::default();
         self.errors.clear();
     }
 
@@ -115,6 +122,7 @@ impl Tally {
             kind.retries += more.retries;
         }
         self.rolled_back += other.rolled_back;
+        self.sent.add(other.sent);
         for error in &other.errors {
             match self
                 .errors
@@ -168,6 +176,7 @@ impl Recorder {
         let now = Instant::now();
         self.roll(now);
         self.sum.retries += u64::from(ended.retries);
+        self.current.sent.add(ended.sent);
         let kind = &mut self.current.kinds[ended.kind];
         kind.retries += u64::from(ended.retries);
         if let Outcome::Failed { code, message } = ended.outcome {
@@ -272,6 +281,7 @@ mod tests {
             kind,
             outcome: Outcome::Committed,
             retries: 0,
+            sent: Sent::default(),
             from: Some(from),
         }
     }
@@ -332,6 +342,7 @@ mod tests {
             recorder.record(&Ended {
                 kind: 0,
                 outcome,
+                sent: Sent::default(),
                 retries: 2,
                 from: None,
             });
@@ -358,6 +369,7 @@ mod tests {
             recorder.record(&Ended {
                 kind: 0,
                 outcome,
+                sent: Sent::default(),
                 retries: 0,
                 from: Some(now),
             });

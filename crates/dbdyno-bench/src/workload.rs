@@ -12,7 +12,7 @@ use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
-use crate::wire::{Session, WireError};
+use crate::wire::{Sent, Session, WireError};
 
 /// A named load. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -68,6 +68,14 @@ impl Workload {
         match self {
             Self::Tpcc(..) => "tpcc",
             Self::Script(script) => script.file(),
+        }
+    }
+
+    /// How statements are sent, where there are several ways.
+    pub fn mode(&self) -> Option<&'static str> {
+        match self {
+            Self::Tpcc(_, mode) => Some(mode.name()),
+            Self::Script(_) => None,
         }
     }
 
@@ -222,6 +230,13 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.execute().await.map_err(Failure::Wire),
             Self::Script(terminal) => terminal.execute().await,
+        }
+    }
+
+    pub(crate) fn sent(&self) -> Sent {
+        match self {
+            Self::Tpcc(terminal) => terminal.sent(),
+            Self::Script(terminal) => terminal.sent(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them.
 
+pub mod bench;
 pub mod class;
 pub mod comparison;
 pub mod connection;
@@ -13,6 +14,7 @@ pub mod run;
 pub mod tune;
 pub mod verdict;
 
+pub use bench::Bench;
 pub use class::{Class, Needs};
 pub use comparison::Comparison;
 pub use connection::{Address, Connection, Engine, Secret, SslMode};

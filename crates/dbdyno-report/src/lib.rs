@@ -4,6 +4,7 @@
 //! decides the width and whether the terminal takes colour, and names the next command. Text ends
 //! with a line feed; a value that is not known reads `–`, never 0.
 
+pub mod bench;
 pub mod chart;
 pub mod compare;
 pub mod findings;
@@ -26,6 +27,7 @@ pub mod verdict;
 #[cfg(test)]
 mod testing;
 
+pub use bench::{bench_csv, bench_page, bench_second, sweep_page};
 pub use chart::{
     FIGURE_STYLE, Figure, FigureTable, bars_figure, figures, latency_figure, pairs_figure,
     pairs_svg, series_figure,
@@ -39,5 +41,5 @@ pub use plan::{plan_as_alter_system, plan_as_conf, plan_page};
 pub use quote::shell_word;
 pub use runs::{Listed, runs_page};
 pub use style::Style;
-pub use text::DEFAULT_WIDTH;
+pub use text::{DEFAULT_WIDTH, hang};
 pub use verdict::{price_of_safety, verdict_page, verdict_sentence};

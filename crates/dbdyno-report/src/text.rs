@@ -61,7 +61,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The wrapped text as a block: `first` before the first line, as many spaces before the others.
-pub(crate) fn hang(first: &str, text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn hang(first: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(first);
     let room = width.saturating_sub(indent).max(1);
     wrap(text, room)

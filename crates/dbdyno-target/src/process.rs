@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use rustix::process::Pid;
 pub use rustix::process::Signal;
@@ -171,6 +173,13 @@ pub fn own_peak_rss_bytes() -> Option<u64> {
 
 pub fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| !stat.zombie)
+}
+
+/// The process that listens at a unix socket, as the kernel says.
+pub fn listener(socket: &Path) -> Option<u32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
 }
 
 /// Sends a signal; true when there was somebody to receive it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dbdyno_model::Connection;
 use dbdyno_target::connection::connect;
-use dbdyno_target::lab::{Binaries, Lab, LabOptions, Server};
+use dbdyno_target::lab::{Binaries, Lab, LabOptions, Server, Stop};
 use postgres::Client;
 
 use crate::Place;
@@ -13,7 +13,7 @@ use crate::Place;
 #[derive(Debug)]
 pub struct Running {
     pub server: Server,
-    _lab: Lab,
+    lab: Lab,
     _place: Place,
 }
 
@@ -25,8 +25,21 @@ impl Running {
         let server = lab.start_empty(&settings(set)).unwrap();
         Self {
             server,
-            _lab: lab,
+            lab,
             _place: place,
+        }
+    }
+
+    /// Kills every process of the server, as a crash does, and starts it again on the same data.
+    #[must_use]
+    pub fn crash(self, set: &[(&str, &str)]) -> Self {
+        let data = self.server.data().to_path_buf();
+        self.server.stop(Stop::Kill);
+        let server = self.lab.start(&data, &settings(set)).unwrap();
+        Self {
+            server,
+            lab: self.lab,
+            _place: self._place,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dbdyno_bench::driver::{Observed, Sampler, Until};
+use dbdyno_bench::driver::{Observed, Sampler, Until, conditions};
 use dbdyno_bench::workload::When;
 use dbdyno_model::run::{OpenLoop, Run, Segment};
 use dbdyno_stats::{drifts, mser5, slope_per_window};
@@ -83,7 +83,7 @@ pub(crate) fn execute(
     run.seed = spec.seed;
     run.driver.threads = threads;
     run.driver.peak_rss_bytes = process::own_peak_rss_bytes();
-    run.conditions = summary::conditions(
+    run.conditions = conditions(
         &steal_before,
         &after,
         strangers,

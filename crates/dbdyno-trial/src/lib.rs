@@ -19,5 +19,6 @@ pub use arm::{ArmSpec, unsafe_arms};
 pub use budget::{Budget, LEAST_LOAD_S};
 pub use error::TrialError;
 pub use events::{Estimate, Events, Phase, Progress};
+pub use sampler::{HostReader, of_postgres};
 pub use template::{Template, load_template};
 pub use trial::{Outcome, Spec, run};

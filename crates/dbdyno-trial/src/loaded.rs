@@ -56,6 +56,8 @@ pub(crate) fn begin(
             .seed
             .wrapping_mul(1000)
             .wrapping_add(u64::from(order.pair.unwrap_or(0))),
+        // A server that dies costs its pair.
+        reconnect: false,
         stop: Arc::clone(stop),
     };
     let driver =

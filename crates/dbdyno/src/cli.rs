@@ -1,11 +1,15 @@
 //! The command line.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dbdyno_trial::{Budget, LEAST_LOAD_S};
 
 use crate::exit;
+
+pub(crate) use bench::{Bench, BenchAction, BenchData, BenchLoad, BenchRun};
 
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, about, max_term_width = 100, after_help = exit::TABLE)]
@@ -16,6 +20,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Load a server and measure what it does with it
+    Bench(Bench),
     /// Plan a tuning and prove by measurement what it is worth
     Tune(Box<Tune>),
     /// Show a stored trial again, in any form

@@ -41,6 +41,16 @@ pub(crate) fn make_writable(directory: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
+/// Proves that a file could be written there, and leaves what is there alone.
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    File::create_new(&temporary)?;
+    fs::remove_file(temporary)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

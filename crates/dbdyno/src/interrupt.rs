@@ -18,6 +18,10 @@ pub(crate) struct Interrupt {
     flag: Arc<AtomicBool>,
     /// The lab whose server has to be stopped so that calls waiting for it return.
     lab: Arc<Mutex<Option<Abort>>>,
+    /// The command looks at the flag by itself and has something to say before it ends.
+    watched: Arc<AtomicBool>,
+    /// From then on another signal ends the process at once.
+    last_words: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -25,8 +29,12 @@ impl Interrupt {
         let interrupt = Self {
             flag: Arc::default(),
             lab: Arc::default(),
+            watched: Arc::default(),
+            last_words: Arc::default(),
         };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let last_words = Arc::clone(&interrupt.last_words);
+            flag::register_conditional_shutdown(signal, 130, last_words)?;
             flag::register(signal, Arc::clone(&interrupt.flag))?;
         }
         let watcher = interrupt.clone();
@@ -44,6 +52,11 @@ impl Interrupt {
         self.flag.load(Ordering::SeqCst)
     }
 
+    /// From now on, until it is called again, the command ends by itself after an interrupt.
+    pub(crate) fn watches(&self, watched: bool) {
+        self.watched.store(watched, Ordering::SeqCst);
+    }
+
     /// From now on an interrupt stops this lab's server, and the ordinary way out cleans up.
     pub(crate) fn watch_over(&self, abort: Abort) {
         *self.lab.lock().unwrap_or_else(PoisonError::into_inner) = Some(abort);
@@ -58,6 +71,9 @@ impl Interrupt {
         loop {
             match &*self.lab.lock().unwrap_or_else(PoisonError::into_inner) {
                 Some(abort) => abort.abort(),
+                None if self.watched.load(Ordering::SeqCst) => {
+                    self.last_words.store(true, Ordering::SeqCst);
+                }
                 // Nothing of ours runs: a download or a slow connection need not be waited for.
                 None if begun.elapsed() > PATIENCE => std::process::exit(130),
                 None => {}

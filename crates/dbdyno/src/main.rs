@@ -6,10 +6,13 @@ mod commands;
 mod exit;
 mod files;
 mod interrupt;
+mod loading;
+mod machine;
 mod printer;
 mod report_files;
 mod selection;
 mod store;
+mod target;
 
 use std::process::ExitCode;
 
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
+        Command::Bench(arguments) => commands::bench::run(&arguments, &printer, &interrupt),
         Command::Tune(arguments) => commands::tune::run(&arguments, &printer, &interrupt),
         Command::Report(arguments) => commands::report::run(&arguments, &printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, &printer),

@@ -18,6 +18,14 @@ pub enum DriverError {
     Script(#[from] ScriptError),
     #[error("cannot start a driver thread: {0}")]
     Thread(#[from] std::io::Error),
+    #[error(
+        "{connections} connections need {needed} open files, and this process may have {limit}"
+    )]
+    OpenFiles {
+        connections: u32,
+        needed: u64,
+        limit: u64,
+    },
     #[error("a rate of {0} transactions a second cannot be driven")]
     Rate(f64),
     /// With what was measured until then.
@@ -54,6 +62,9 @@ impl DriverError {
             },
             Self::Script(error) => return error.hint(),
             Self::Thread(_) => "raise the limits on processes and open files (ulimit -u, -n)",
+            Self::OpenFiles { .. } => {
+                "raise the hard limit (ulimit -Hn, or LimitNOFILE= of the unit), or use fewer connections"
+            }
             Self::Rate(_) => "give a rate above 0",
             Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
             Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,

@@ -8,12 +8,15 @@
 
 mod connect;
 mod error;
+mod files;
+mod hdr_log;
 mod observe;
 mod observed;
 mod pace;
 mod sampler;
 mod schedule;
 mod thread;
+mod usage;
 
 use std::fs;
 use std::ops::Range;
@@ -31,6 +34,7 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
+pub use usage::{conditions, notpm, per, server_use};
 
 use crate::reactor::Alarm;
 use crate::recorder::Recorder;
@@ -53,6 +57,9 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Every random choice of the run follows from it.
     pub seed: u64,
+    /// A lost connection is counted as an error and made again, with growing pauses, for as long as
+    /// the load goes on. Else the first one lost ends the load.
+    pub reconnect: bool,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -63,6 +70,7 @@ impl Default for Options {
             connections: 8,
             threads: None,
             seed: 1,
+            reconnect: false,
             stop: Arc::default(),
         }
     }
@@ -105,6 +113,7 @@ impl Driver {
         options: &Options,
     ) -> Result<Self, DriverError> {
         let target = target(connection)?;
+        files::check(options.connections)?;
         let paces = Arc::new(Paces::new());
         let (sender, events) = mpsc::channel();
         let now = Instant::now();
@@ -132,6 +141,7 @@ impl Driver {
                 workload: workload.clone(),
                 terminals,
                 seed: options.seed,
+                reconnect: options.reconnect,
                 recorder,
                 paces: Arc::clone(&driver.paces),
                 alarm,

@@ -195,6 +195,7 @@ impl Driver {
             end_s: second.at_s,
             kinds: KindRecord::of(&tally),
             rolled_back: tally.rolled_back,
+            sent: tally.sent,
             errors: tally.errors.clone(),
             driver_cpu_s: second.driver_cpu_s,
             counters: now.counters,

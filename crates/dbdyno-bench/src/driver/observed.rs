@@ -9,6 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::sampler::ServerCounters;
 use crate::recorder::{Compact, ErrorCount, SLOTS, Tally};
+use crate::wire::Sent;
 
 /// More errors than this share of all transactions make a run worthless.
 pub const MAX_ERROR_SHARE: f64 = 0.01;
@@ -55,6 +56,8 @@ pub struct Totals {
     /// The first message seen with each SQLSTATE.
     pub error_messages: BTreeMap<String, String>,
     pub retries: u64,
+    /// Statements and round trips, failed attempts included.
+    pub sent: Sent,
     /// Of the driver threads together.
     pub driver_cpu_s: Option<f64>,
 }
@@ -95,6 +98,7 @@ pub(crate) struct Record {
     pub(crate) end_s: f64,
     pub(crate) kinds: Vec<KindRecord>,
     pub(crate) rolled_back: u64,
+    pub(crate) sent: Sent,
     pub(crate) errors: Vec<ErrorCount>,
     pub(crate) driver_cpu_s: Option<f64>,
     pub(crate) counters: ServerCounters,
@@ -126,7 +130,7 @@ impl Observed {
         self.end_s - self.start_s
     }
 
-    fn from(&self, from_s: f64) -> impl Iterator<Item = &Record> {
+    pub(crate) fn from(&self, from_s: f64) -> impl Iterator<Item = &Record> {
         // Half a millisecond for what rounding does to seconds since the start.
         let from_s = self.start_s + from_s - 0.0005;
         self.records
@@ -173,6 +177,7 @@ impl Observed {
             totals.transactions += record.kinds.iter().map(|kind| kind.ended).sum::<u64>();
             totals.retries += record.kinds.iter().map(|kind| kind.retries).sum::<u64>();
             totals.intended_rollbacks += record.rolled_back;
+            totals.sent.add(record.sent);
             totals.driver_cpu_s = totals
                 .driver_cpu_s
                 .zip(record.driver_cpu_s)

@@ -9,11 +9,18 @@ use super::error::{Severity, severity};
 use super::pace::{Pace, Paces};
 use crate::reactor::{Alarm, Reactor};
 use crate::recorder::{Ended, Outcome, Recorder};
-use crate::wire::{Cancel, Session, Target, WireError};
+use crate::wire::{Cancel, Engine, Session, Target, WireError};
 use crate::workload::{End, Failure, PrepareError, Terminal, Workload};
 
 /// As often is the same transaction tried again before it is given up.
 const MAX_RETRIES: u32 = 10;
+
+/// Between one try to connect again and the next: the first, doubled each time, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The golden ratio of 2^64: seeds that are far apart.
+const NEXT_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// How long a hard stop waits for the server to take its cancel requests.
 const CANCEL_WITHIN: Duration = Duration::from_millis(300);
@@ -43,6 +50,7 @@ pub(crate) struct Share {
     pub(crate) workload: Workload,
     pub(crate) terminals: Range<u32>,
     pub(crate) seed: u64,
+    pub(crate) reconnect: bool,
     pub(crate) recorder: Arc<Mutex<Recorder>>,
     pub(crate) paces: Arc<Paces>,
     pub(crate) alarm: Alarm,
@@ -61,7 +69,7 @@ fn drive_all(share: &Share) -> std::io::Result<()> {
         share,
         reactor: Reactor::new(share.alarm.clone())?,
         opening: Cell::new(share.terminals.len()),
-        cancels: RefCell::default(),
+        cancels: RefCell::new(vec![None; share.terminals.len()]),
     };
     let killed = || match share.paces.present() {
         Pace::Kill => ControlFlow::Break(()),
@@ -88,7 +96,8 @@ struct Desk<'a> {
     reactor: Reactor,
     /// Terminals that are not ready yet.
     opening: Cell<usize>,
-    cancels: RefCell<Vec<Cancel>>,
+    /// Of each terminal that is connected.
+    cancels: RefCell<Vec<Option<Cancel>>>,
 }
 
 impl Desk<'_> {
@@ -98,6 +107,11 @@ impl Desk<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .record(ended)
+    }
+
+    fn set_cancel(&self, index: u32, cancel: Option<&Cancel>) {
+        let place = (index - self.share.terminals.start) as usize;
+        self.cancels.borrow_mut()[place] = cancel.cloned();
     }
 
     /// The pace that is no longer of this version.
@@ -125,20 +139,61 @@ impl Desk<'_> {
 /// One terminal's life, from its connection to its end.
 async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
     let share = desk.share;
-    let session = Session::open(&desk.reactor, &share.target)
-        .await
-        .map_err(Fatal::Connect)?;
-    desk.cancels.borrow_mut().extend(session.cancel().cloned());
-    let terminal = share.workload.terminal(session, share.seed, index);
-    let mut terminal = terminal.await.map_err(Fatal::Prepare)?;
+    let mut terminal = open(desk, index, 0).await?;
     desk.opening.set(desk.opening.get() - 1);
     if desk.opening.get() == 0 {
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
         let _ = share.events.send(Event::Ready(tid));
     }
-    drive(&mut terminal, desk).await?;
+    let mut lost = 0;
+    loop {
+        match drive(&mut terminal, desk).await {
+            Err(Fatal::Gone(_)) if share.reconnect => {
+                lost += 1;
+                desk.set_cancel(index, None);
+                match open_again(desk, index, lost).await {
+                    Some(again) => terminal = again,
+                    None => return Ok(()),
+                }
+            }
+            ended => {
+                ended?;
+                break;
+            }
+        }
+    }
     terminal.close().await;
     Ok(())
+}
+
+/// Connects and prepares; what the terminal draws also depends on how often it was lost.
+async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, Fatal> {
+    let share = desk.share;
+    let session = Session::open(&desk.reactor, &share.target)
+        .await
+        .map_err(Fatal::Connect)?;
+    desk.set_cancel(index, session.cancel());
+    let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
+    let terminal = share.workload.terminal(session, seed, index);
+    terminal.await.map_err(Fatal::Prepare)
+}
+
+/// Tries until it succeeds; none where the load ends before.
+async fn open_again(desk: &Desk<'_>, index: u32, lost: u64) -> Option<Terminal> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let (version, pace) = desk.share.paces.get();
+        if matches!(pace, Pace::Stop | Pace::Kill) {
+            return None;
+        }
+        if desk.wait_until(Instant::now() + pause, version).await {
+            if let Ok(terminal) = open(desk, index, lost).await {
+                return Some(terminal);
+            }
+            desk.set_cancel(index, None);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
 }
 
 /// The next transaction as soon as the last has ended, or when it is due.
@@ -180,8 +235,9 @@ async fn transact(
     version: u64,
 ) -> Result<Instant, Fatal> {
     let kind = terminal.next();
+    let before = terminal.sent();
     let mut retries = 0;
-    loop {
+    let (error, gone) = loop {
         let error = match terminal.execute().await {
             Ok(end) => {
                 let outcome = match end {
@@ -192,6 +248,7 @@ async fn transact(
                     kind,
                     outcome,
                     retries,
+                    sent: terminal.sent().since(before),
                     // One that began under another pace says nothing of this one's latency, but it
                     // did end.
                     from: (desk.share.paces.version() == version).then_some(from),
@@ -202,37 +259,56 @@ async fn transact(
         };
         let severity = severity(&error);
         match severity {
-            Severity::Gone => return Err(Fatal::Gone(error.to_string())),
+            Severity::Gone => break (error, true),
             Severity::Client => return Err(Fatal::Unsent(error.to_string())),
             Severity::Retry | Severity::Transaction => {}
         }
-        terminal
-            .rollback()
-            .await
-            .map_err(|error| Fatal::Gone(error.to_string()))?;
-        if severity == Severity::Retry && retries < MAX_RETRIES && terminal.may_retry() {
-            retries += 1;
-            continue;
+        if let Err(error) = terminal.rollback().await {
+            break (error, true);
         }
-        let (code, message) = match &error {
-            WireError::Server(error) => (error.code(), error.message.as_str()),
-            _ => (String::new(), ""),
-        };
-        return Ok(desk.record(&Ended {
-            kind,
-            outcome: Outcome::Failed {
-                code: &code,
-                message,
-            },
-            retries,
-            from: None,
-        }));
+        if severity != Severity::Retry || retries == MAX_RETRIES || !terminal.may_retry() {
+            break (error, false);
+        }
+        retries += 1;
+    };
+    if gone && !desk.share.reconnect {
+        return Err(Fatal::Gone(error.to_string()));
+    }
+    let (code, message) = match &error {
+        WireError::Server(error) => (error.code(), error.message.clone()),
+        error => (
+            lost_code(desk.share.target.engine).into(),
+            error.to_string(),
+        ),
+    };
+    let now = desk.record(&Ended {
+        kind,
+        outcome: Outcome::Failed {
+            code: &code,
+            message: &message,
+        },
+        retries,
+        sent: terminal.sent().since(before),
+        from: None,
+    });
+    match gone {
+        true => Err(Fatal::Gone(message)),
+        false => Ok(now),
+    }
+}
+
+/// What the engine's own clients call a connection that was lost: connection_failure,
+/// CR_SERVER_LOST.
+fn lost_code(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "08006",
+        Engine::MySql => "2013",
     }
 }
 
 /// A statement that hangs on a lock would otherwise stay on the server behind a closed socket.
 fn cancel_all(desk: &Desk<'_>) -> std::io::Result<()> {
-    let cancels = desk.cancels.take();
+    let cancels = desk.cancels.take().into_iter().flatten();
     let deadline = Instant::now() + CANCEL_WITHIN;
     let reactor = &desk.reactor;
     let cancel = async |cancel: Cancel| {
@@ -240,7 +316,5 @@ fn cancel_all(desk: &Desk<'_>) -> std::io::Result<()> {
         let _ = reactor.until(deadline, sent).await;
     };
     let go_on = |()| ControlFlow::Continue(());
-    reactor.run(cancels.into_iter().map(cancel), go_on, || {
-        ControlFlow::Continue(())
-    })
+    reactor.run(cancels.map(cancel), go_on, || ControlFlow::Continue(()))
 }

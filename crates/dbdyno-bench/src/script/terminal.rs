@@ -6,7 +6,7 @@ use super::expression::Value;
 use super::parameter::{accepts, put};
 use super::random::Random;
 use super::{Script, ScriptError, is_control};
-use crate::wire::{self, Session, WireError};
+use crate::wire::{self, Sent, Session, WireError};
 use crate::workload::{End, Failure, PrepareError};
 
 #[derive(Debug)]
@@ -175,6 +175,10 @@ impl Terminal {
         self.session.drain().await?;
         self.session.queue_text("ROLLBACK");
         self.session.done().await.map(drop)
+    }
+
+    pub(crate) fn sent(&self) -> Sent {
+        self.session.sent()
     }
 
     pub(crate) fn into_session(self) -> Session {

@@ -5,11 +5,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::link::Link;
 use super::load::Progress;
 use super::load_error::LoadError;
 use super::schema::Table;
 use crate::reactor::{Alarm, Reactor};
+use crate::wire::Link;
 use crate::wire::{Cancel, Target, WireError};
 
 /// How often progress is told and a wish to stop is looked for.

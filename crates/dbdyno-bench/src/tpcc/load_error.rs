@@ -41,6 +41,25 @@ pub enum LoadError {
 }
 
 impl ClientError {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        if let Self::Target(error) = self {
+            return error.hint();
+        }
+        Some(match self.sqlstate() {
+            Some("28P01" | "28000") => "check the user and the password",
+            Some("3D000" | "42000") if self.number().is_none_or(|number| number == 1049) => {
+                "create the database, or name another"
+            }
+            Some("42501" | "42000") => "connect as a user who may read the tables of the load",
+            Some("25006") => "the server is read-only: name the primary",
+            Some("53300" | "08004") => "raise max_connections, or use fewer connections",
+            Some(_) => return None,
+            None => "check that the server runs and that address and port are right",
+        })
+    }
+
     fn sqlstate(&self) -> Option<&str> {
         match self {
             Self::Target(_) => None,
@@ -58,7 +77,7 @@ impl ClientError {
     }
 
     /// The client libraries' own words may be as vague as "db error".
-    pub(crate) fn deepest(&self) -> String {
+    pub fn deepest(&self) -> String {
         match self {
             Self::Postgres(error) => deepest(error),
             Self::Target(_) | Self::Wire(_) => self.to_string(),

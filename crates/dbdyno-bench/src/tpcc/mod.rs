@@ -12,7 +12,6 @@ mod customer;
 mod database;
 mod deck;
 mod delivery;
-mod link;
 mod load;
 mod load_error;
 mod mysql;
@@ -90,6 +89,19 @@ pub enum Mode {
     /// As few round trips as the protocol and the data dependences allow.
     #[default]
     Pipelined,
+}
+
+impl Mode {
+    pub const ALL: [Self; 3] = [Self::Unbatched, Self::Batched, Self::Pipelined];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unbatched => "unbatched",
+            Self::Batched => "batched",
+            Self::Pipelined => "pipelined",
+        }
+    }
 }
 
 /// How an attempt at a transaction ended without an error.

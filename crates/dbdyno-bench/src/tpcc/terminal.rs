@@ -9,7 +9,7 @@ use super::payment::PaymentInput;
 use super::random::Random;
 use super::stock_level::StockLevelInput;
 use super::{Config, Constants, End, Mode, mysql, plain, postgres, stream};
-use crate::wire::{Engine, Session, WireError};
+use crate::wire::{Engine, Sent, Session, WireError};
 
 #[derive(Debug, Clone, Copy)]
 enum Input {
@@ -136,6 +136,10 @@ impl Terminal {
             self.session.done().await?;
         }
         Ok(())
+    }
+
+    pub(crate) fn sent(&self) -> Sent {
+        self.session.sent()
     }
 
     pub(crate) fn into_session(self) -> Session {

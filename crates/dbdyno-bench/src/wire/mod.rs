@@ -11,6 +11,7 @@ mod cancel;
 mod decode;
 mod error;
 mod inbound;
+mod link;
 mod login;
 pub mod mysql;
 mod params;
@@ -24,9 +25,10 @@ use std::ops::Range;
 #[doc(hidden)]
 pub use decode::decode;
 pub use error::{ServerError, WireError};
+pub use link::Link;
 pub use params::Params;
 pub use row::Row;
-pub use session::{Engine, Session, Target, Tls};
+pub use session::{Engine, Sent, Session, Target, Tls};
 pub use stream::Endpoint;
 
 pub(crate) use cancel::Cancel;

@@ -70,6 +70,29 @@ enum Protocol {
     MySql(mysql::Answers),
 }
 
+/// What a session has done since it was opened, preparing left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Statements that succeeded, BEGIN and COMMIT too.
+    pub statements: u64,
+    /// Times that something was sent and answers were waited for.
+    pub round_trips: u64,
+}
+
+impl Sent {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.statements += more.statements;
+        self.round_trips += more.round_trips;
+    }
+
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            statements: self.statements - before.statements,
+            round_trips: self.round_trips - before.round_trips,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Session {
     stream: Stream,
@@ -78,7 +101,8 @@ pub struct Session {
     protocol: Protocol,
     /// Answers that are still to come.
     outstanding: usize,
-    statements: u32,
+    prepared: u32,
+    round_trips: u64,
     cancel: Option<Cancel>,
     in_transaction: bool,
 }
@@ -130,7 +154,8 @@ impl Session {
             out: opening.out,
             protocol,
             outstanding: 0,
-            statements: 0,
+            prepared: 0,
+            round_trips: 0,
             cancel,
             in_transaction: false,
         })
@@ -142,8 +167,8 @@ impl Session {
     /// The server refuses the statement, or is lost.
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
         self.drain().await?;
-        let id = self.statements;
-        self.statements += 1;
+        let id = self.prepared;
+        self.prepared += 1;
         match &self.protocol {
             Protocol::Postgres(_) => postgres::prepare(&mut self.out, id, sql),
             Protocol::MySql(_) => mysql::prepare(&mut self.out, sql),
@@ -196,6 +221,7 @@ impl Session {
     /// Sends what is queued.
     pub async fn flush(&mut self) -> Result<(), WireError> {
         if !self.out.is_empty() {
+            self.round_trips += u64::from(self.outstanding > 0);
             let sent = self.stream.write_all(&self.out).await;
             self.out.clear();
             sent?;
@@ -274,6 +300,17 @@ impl Session {
             Protocol::MySql(_) => mysql::quit(&mut self.out),
         }
         let _ = self.flush().await;
+    }
+
+    #[must_use]
+    pub fn sent(&self) -> Sent {
+        Sent {
+            statements: match &self.protocol {
+                Protocol::Postgres(answers) => answers.statements(),
+                Protocol::MySql(answers) => answers.statements(),
+            },
+            round_trips: self.round_trips,
+        }
     }
 
     /// As the last answer told that was no error.

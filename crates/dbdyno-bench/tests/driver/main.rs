@@ -6,6 +6,7 @@
 mod ends;
 mod failures;
 mod pace;
+mod reconnect;
 mod tpcc;
 
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,8 @@ use dbdyno_bench::script::Script;
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::{Running, binaries};
 
+const SETTINGS: [(&str, &str); 2] = [("deadlock_timeout", "10ms"), ("max_connections", "20")];
+
 /// A running server, one at a time, since times are tested.
 struct Fixture {
     running: Running,
@@ -28,9 +31,8 @@ impl Fixture {
     fn start() -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let settings = [("deadlock_timeout", "10ms"), ("max_connections", "20")];
         Self {
-            running: Running::start(binaries(), &settings),
+            running: Running::start(binaries(), &SETTINGS),
             _alone: alone,
         }
     }

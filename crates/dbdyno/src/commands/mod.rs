@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod report;
 pub(crate) mod runs;

@@ -3,8 +3,8 @@
 use dbdyno_model::connection::Connection;
 
 use crate::driver::target;
-use crate::tpcc::link::Link;
 use crate::tpcc::load_error::ClientError;
+use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
 /// Opens a connection whose statements may take as long as they need and mean the same everywhere.

@@ -11,8 +11,8 @@ use dbdyno_model::run::Check;
 use super::connect;
 use super::figures::{Figures, Order, Reader};
 use crate::tpcc::conditions::{Violations, When, checks};
-use crate::tpcc::link::Link;
 use crate::tpcc::load_error::ClientError;
+use crate::wire::Link;
 use crate::wire::WireError;
 
 /// Orders of a district that a load leaves delivered.

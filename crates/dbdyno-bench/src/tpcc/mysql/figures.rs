@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tpcc::link::Link;
+use crate::wire::Link;
 use crate::wire::{Row, Statement, WireError};
 
 /// Warehouse and district.

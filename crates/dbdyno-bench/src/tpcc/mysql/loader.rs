@@ -18,11 +18,11 @@ use super::load_data::{Encoder, Form, Source, source};
 use super::{schema, stored};
 use crate::driver::target;
 use crate::tpcc::crew::{Crew, Meter, refused};
-use crate::tpcc::link::Link;
 use crate::tpcc::load::{Loaded, Progress};
 use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::schema::{Table, rows_total};
 use crate::tpcc::{Config, MAX_WAREHOUSES};
+use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
 /// Bytes of a file sent at a time: large enough that system calls do not count.

@@ -1,10 +1,10 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
 use super::schema::{CHILDREN_FIRST, VERSION};
-use crate::tpcc::link::Link;
 use crate::tpcc::schema::Table;
 use crate::tpcc::stored::{ReadBackError, StoredConfig, StoredRow};
 use crate::tpcc::{Config, constants};
+use crate::wire::Link;
 use crate::wire::WireError;
 
 pub(super) const TABLE: &str = "dbdyno_tpcc";

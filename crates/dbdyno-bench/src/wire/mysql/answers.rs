@@ -41,6 +41,7 @@ pub(crate) struct Answers {
     /// Where the server leaves definitions out: the last ones that it sent with an answer.
     last: HashMap<u32, Vec<Column>>,
     file_sequence: u8,
+    statements: u64,
 }
 
 /// Which packet comes next.
@@ -226,9 +227,15 @@ impl Answers {
         }
     }
 
+    /// Statements that have succeeded, each one of a command counted.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements
+    }
+
     /// A result set has ended, and with it the answer unless another follows.
     fn end(&mut self, end: End) -> Option<Step> {
         self.affected = self.affected.saturating_add(end.affected);
+        self.statements += 1;
         self.phase = Phase::Response;
         if end.more_results() {
             return None;

@@ -9,6 +9,7 @@ use crate::wire::{Column, Done, Inbound, ServerError, Statement, Step, WireError
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     answer: Answer,
+    statements: u64,
 }
 
 /// What is known of the answer that is being read.
@@ -41,6 +42,8 @@ impl Answers {
             let row = inbound.range(body.clone());
             let taken = self.answer.take(kind, &inbound.unread()[body]);
             inbound.consume(end);
+            // CommandComplete.
+            self.statements += u64::from(kind == b'C');
             match taken? {
                 Taken::Passed => {}
                 Taken::Row => return Ok(Step::Row(row)),
@@ -56,6 +59,11 @@ impl Answers {
                 }
             }
         }
+    }
+
+    /// Statements that have succeeded.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements
     }
 
     /// The answer to [`super::prepare`]; none while more bytes are needed.

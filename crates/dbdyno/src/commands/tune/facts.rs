@@ -9,10 +9,10 @@ use dbdyno_model::{Connection, Fact};
 use dbdyno_target::connection;
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::postgres::{self, CollectOptions};
-use dbdyno_target::process;
 
 use crate::clock;
 use crate::exit::{Exit, Failure};
+use crate::target::postmaster;
 
 /// Long enough for rates, short enough that the plan is on the screen at once.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -62,18 +62,6 @@ pub(super) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure>
 /// The host's facts alone, before any server runs.
 pub(super) fn of_host() -> dbdyno_model::host::Host {
     host::collect(&Root::host(), &HostOptions::default())
-}
-
-/// The server's main process, if it runs under this kernel: our session's own backend is visible
-/// then. An address says less, since tunnels and containers answer on the loopback as well.
-fn postmaster(client: &mut ::postgres::Client) -> Option<u32> {
-    let row = client.query_one("SELECT pg_backend_pid()", &[]).ok()?;
-    let backend = u32::try_from(row.get::<_, i32>(0)).ok()?;
-    let title = std::fs::read(format!("/proc/{backend}/cmdline")).ok()?;
-    if !title.starts_with(b"postgres") {
-        return None;
-    }
-    Some(process::stat(backend)?.parent)
 }
 
 fn data_directory(server: &dbdyno_model::postgres::Postgres, pid: u32) -> Option<PathBuf> {

@@ -4,7 +4,6 @@ mod arms;
 mod document;
 mod facts;
 mod lab;
-mod machine;
 mod options;
 mod plan_only;
 mod screen;

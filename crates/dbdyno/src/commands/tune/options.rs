@@ -4,18 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dbdyno_bench::script::Script;
 use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::facts::DeclaredWorkload;
 use dbdyno_report::shell_word;
-use dbdyno_target::connection;
 use dbdyno_target::lab::Wanted;
 use dbdyno_trial::Budget;
 
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use crate::target::{command, read_script, resolve};
 
 /// Below this no PostgreSQL with a load on it is worth measuring.
 pub(super) const LEAST_MEMORY: u64 = 256 << 20;
@@ -114,21 +113,6 @@ fn sized(budget: Budget, run_seconds: Option<u64>) -> Budget {
     }
 }
 
-fn resolve(target: &str) -> Result<Connection, Failure> {
-    connection::resolve(target, &|name| std::env::var(name).ok())
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
-}
-
-/// What was typed, the target without its password.
-fn command(target: Option<&str>, connection: Option<&Connection>) -> Vec<String> {
-    let words = std::env::args().skip(1);
-    let shown = words.map(|word| match connection {
-        Some(connection) if Some(word.as_str()) == target => connection.display(),
-        _ => word,
-    });
-    std::iter::once("dbdyno".to_owned()).chain(shown).collect()
-}
-
 fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     if arguments.workload == "tpcc" {
         let (warehouses, seed) = (arguments.warehouses, arguments.seed);
@@ -136,21 +120,8 @@ fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
         return Ok(Workload::Tpcc(data, tpcc::Mode::default()));
     }
     let path = &arguments.workload;
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(
-            format!("cannot read the workload {path}: {error}"),
-            "--workload takes tpcc or a file of weighted statements",
-        )
-    })?;
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let script = Script::parse(name, &text).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            error.to_string(),
-            error.hint().map(str::to_owned),
-        )
-    })?;
-    Ok(Workload::Script(Arc::new(script)))
+    let hint = "--workload takes tpcc or a file of weighted statements";
+    Ok(Workload::Script(Arc::new(read_script(path, hint)?)))
 }
 
 /// Reads `4GB`, `512 MiB`, `2g`; units are powers of 1024, as PostgreSQL's are.

@@ -7,8 +7,9 @@ use dbdyno_report::{findings_short, plan_as_alter_system, plan_as_conf, plan_pag
 
 use super::document::{Document, Place};
 use super::options::Options;
-use super::{facts, lab, machine};
+use super::{facts, lab};
 use crate::exit::Failure;
+use crate::machine;
 use crate::printer::Printer;
 
 /// The server's facts, findings and plan.

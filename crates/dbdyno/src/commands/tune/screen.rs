@@ -2,7 +2,6 @@
 
 use std::io;
 
-use dbdyno_bench::workload::Progress as LoadProgress;
 use dbdyno_model::run::{Phase as RunPhase, Run, Second};
 use dbdyno_report::number;
 use dbdyno_report::progress::{Live, estimate_line, live_line, phase_line};
@@ -41,32 +40,6 @@ impl Screen<'_> {
         }
         Ok(())
     }
-}
-
-/// Progress of the load, from whichever of its threads.
-pub(super) fn loading(printer: &Printer, begun: std::time::Instant, progress: LoadProgress) {
-    let elapsed = begun.elapsed().as_secs_f64();
-    let what = match progress.phase {
-        "rows" => "loading",
-        "keys" => "indexes and foreign keys",
-        "analyze" => "vacuum and analyze",
-        "check" => "checking the loaded data",
-        other => other,
-    };
-    let share = progress.rows as f64 / progress.rows_total.max(1) as f64;
-    let remaining =
-        (progress.phase == "rows" && share > 0.02).then(|| elapsed / share * (1.0 - share));
-    let rows = format!(
-        "{what}, {} of {} rows",
-        number::count(progress.rows),
-        number::count(progress.rows_total)
-    );
-    let what = if progress.phase == "rows" {
-        rows
-    } else {
-        what.to_owned()
-    };
-    printer.progress(&phase_line(&what, elapsed, remaining));
 }
 
 impl Events for Screen<'_> {

@@ -16,12 +16,13 @@ use dbdyno_trial::{ArmSpec, Spec, TrialError, load_template};
 use super::document::{Constants, Document, Place};
 use super::options::Options;
 use super::plan_only::{self, Assessed};
-use super::screen::{self, Screen};
-use super::{arms, facts, lab, machine};
+use super::screen::Screen;
+use super::{arms, facts, lab};
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
+use crate::{loading, machine};
 
 /// What a trial starts from: a lab whose template initdb has made, and what it is to compare.
 struct Setup {
@@ -311,7 +312,7 @@ fn load(
         &options.workload,
         threads,
         memory_bytes,
-        &|progress| screen::loading(printer, begun, progress),
+        &|progress| loading::tell(printer, begun, progress),
         interrupt.flag(),
     )
     .map_err(|error| trial_failure(&error))?;

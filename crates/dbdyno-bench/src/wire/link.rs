@@ -5,13 +5,15 @@ use crate::wire::{Cancel, Done, Params, Row, Session, Statement, Target, WireErr
 
 /// A session with an event loop of its own. It stays on the thread that opened it.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     reactor: Reactor,
     session: Session,
 }
 
 impl Link {
-    pub(crate) fn open(target: &Target) -> Result<Self, WireError> {
+    /// # Errors
+    /// Those of [`Session::open`], or of an event loop that cannot be had.
+    pub fn open(target: &Target) -> Result<Self, WireError> {
         let reactor = Alarm::new().and_then(Reactor::new);
         let reactor = reactor.map_err(WireError::io("start an event loop"))?;
         let session = wait(&reactor, Session::open(&reactor, target))?;
@@ -19,7 +21,10 @@ impl Link {
     }
 
     /// Runs a statement whose rows, if there are any, do not matter.
-    pub(crate) fn run(&mut self, sql: &str) -> Result<Done, WireError> {
+    ///
+    /// # Errors
+    /// Those of [`Session::done`].
+    pub fn run(&mut self, sql: &str) -> Result<Done, WireError> {
         let Self { reactor, session } = self;
         wait(reactor, async {
             session.queue_text(sql);
@@ -27,21 +32,38 @@ impl Link {
         })
     }
 
-    pub(crate) fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
+    /// # Errors
+    /// Those of [`Session::prepare`].
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
         wait(&self.reactor, self.session.prepare(sql))
     }
 
     /// Reads the rows of a statement that is needed once.
-    pub(crate) fn rows(
+    ///
+    /// # Errors
+    /// Those of [`Session::rows`].
+    pub fn rows(
         &mut self,
         sql: &str,
         on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
     ) -> Result<Done, WireError> {
         let statement = self.prepare(sql)?;
+        self.rows_of(&statement, on_row)
+    }
+
+    /// Reads the rows of a prepared statement that takes no parameters.
+    ///
+    /// # Errors
+    /// Those of [`Session::rows`].
+    pub fn rows_of(
+        &mut self,
+        statement: &Statement,
+        on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
+    ) -> Result<Done, WireError> {
         let Self { reactor, session } = self;
         wait(reactor, async {
-            session.queue(&statement, |_| {})?;
-            session.rows(&statement, on_row).await
+            session.queue(statement, |_| {})?;
+            session.rows(statement, on_row).await
         })
     }
 

@@ -4,7 +4,7 @@ use dbdyno_model::host::Host;
 use dbdyno_model::tune::Machine;
 use dbdyno_report::number;
 
-pub(super) fn of(host: &Host) -> Machine {
+pub(crate) fn of(host: &Host) -> Machine {
     let cpus = host.cpu.effective.get();
     let memory = host.memory.effective_bytes.get();
     let storage = storage(host);

@@ -1,0 +1,101 @@
+//! The document that `bench run` writes for each number of connections.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::{
+    Check, Conditions, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats,
+};
+use crate::tune::Machine;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bench {
+    /// `dbdyno.bench/1`: fields may be added, meanings never change.
+    pub schema: String,
+    pub dbdyno_version: String,
+    /// As typed, without any password.
+    pub command: Vec<String>,
+    pub started_at: String,
+    /// False where the run was interrupted or cut short; what was measured until then is here.
+    pub complete: bool,
+    pub workload: String,
+    /// `TPC-C, 10 warehouses, no think time`.
+    pub description: String,
+    /// How statements are sent, where the workload has several ways.
+    pub mode: Option<String>,
+    /// `unix socket`, `TCP` or `TLS`.
+    pub transport: String,
+    pub target: Target,
+    /// The machine that the load was driven from.
+    pub machine: Machine,
+    pub connections: u32,
+    pub seed: u64,
+    /// The measured window, behind the warm-up.
+    pub seconds: f64,
+    pub warm_up_s: f64,
+    /// Whether the warm-up had ended and the rate did not drift over the window.
+    pub steady: bool,
+    /// Least-squares slope over the window, relative to its mean.
+    pub slope: Option<f64>,
+    /// Committed in the window.
+    pub transactions: u64,
+    /// Committed transactions a second.
+    pub tps: f64,
+    /// The same for each of up to ten equal parts of the window, in their order.
+    pub tps_of_windows: Vec<f64>,
+    /// New orders committed a minute; TPC-C only.
+    pub notpm: Option<f64>,
+    /// Where latency counts from: the `actual start` of a transaction (closed loop), or its
+    /// `intended start` (at a fixed rate, so that waiting is charged).
+    pub latency_from: String,
+    pub latency_ms: Option<Latency>,
+    pub per_transaction: Vec<TransactionStats>,
+    /// BEGIN and COMMIT counted, failed attempts included.
+    pub statements_per_transaction: Option<f64>,
+    pub round_trips_per_transaction: Option<f64>,
+    /// Transactions given up, by SQLSTATE or MySQL's error number.
+    pub errors: BTreeMap<String, u64>,
+    /// The first message with each code.
+    pub error_messages: BTreeMap<String, String>,
+    pub retries: u64,
+    /// Rolled back as the specification asks; not errors, not in `transactions`.
+    pub intended_rollbacks: u64,
+    /// With `--rate`: what was asked for and what was left undone.
+    pub open_loop: Option<OpenLoop>,
+    pub driver: DriverUse,
+    /// Share of the time of its own threads that the driver was busy.
+    pub driver_busy: Option<f64>,
+    pub server: ServerUse,
+    pub conditions: Conditions,
+    pub series: Vec<Second>,
+    /// The workload's own checks after the run, where they were asked for.
+    pub consistency: Vec<Check>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Bench {
+    pub const SCHEMA: &str = "dbdyno.bench/1";
+}
+
+/// The server that was loaded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Target {
+    /// As an address without a password.
+    pub address: String,
+    /// `PostgreSQL`, `MySQL` or `MariaDB`.
+    pub engine: String,
+    pub version: String,
+    pub database: String,
+}
+
+/// Why the number is not to be trusted as it stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Warning {
+    pub what: String,
+    /// What to do about it.
+    pub next: String,
+}

@@ -1,0 +1,14 @@
+//! What `bench run` tells: a line a second, a page for a run, a table for a sweep, and CSV.
+
+mod csv;
+mod page;
+mod second;
+mod sweep;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use csv::bench_csv;
+pub use page::bench_page;
+pub use second::bench_second;
+pub use sweep::sweep_page;

@@ -1,0 +1,168 @@
+//! The command line of `bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use dbdyno_bench::tpcc::Mode;
+
+use crate::exit;
+
+#[derive(Debug, Args)]
+#[command(after_help = exit::TABLE)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) action: BenchAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchAction {
+    /// The workloads there are
+    List,
+    /// Create and fill a workload's tables
+    Load(BenchLoad),
+    /// Drive the load and measure it
+    Run(Box<BenchRun>),
+    /// Check the data by the workload's own conditions
+    Verify(BenchData),
+    /// Remove a workload's tables
+    Clean(BenchData),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchData {
+    /// One that `dbdyno bench list` names, or a file of your own statements
+    #[arg(value_name = "WORKLOAD|FILE")]
+    pub(crate) workload: String,
+
+    /// postgres://user@host:port/database, mysql://user@host:port/database, or key=value as psql
+    /// takes them; without one, what psql would connect to
+    pub(crate) target: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchLoad {
+    #[command(flatten)]
+    pub(crate) data: BenchData,
+
+    /// TPC-C's scale; about 0.1 GB each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) warehouses: u32,
+
+    /// Every row follows from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Connections that load; one for each processor if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) threads: Option<u32>,
+
+    /// First remove what an earlier load of dbdyno left there
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchRun {
+    #[command(flatten)]
+    pub(crate) data: BenchData,
+
+    /// Connections that drive the load; several numbers are run one after the other
+    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) connections: Vec<u32>,
+
+    /// How long each run is measured, such as 90s or 5min
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) duration: Duration,
+
+    /// Load before that which is not measured; if not given, the measurement finds its end by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) warm_up: Option<Duration>,
+
+    /// Transactions a second that arrive whatever the server does, timed from when they were due;
+    /// if not given, each connection starts the next one as soon as the last has ended
+    #[arg(long, value_name = "TPS")]
+    pub(crate) rate: Option<f64>,
+
+    /// How TPC-C is sent: a round trip a statement, with lists of rows, or as few as there can be
+    #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
+    pub(crate) mode: Option<Mode>,
+
+    /// Every random choice of the run follows from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Driver threads; one for each four processors if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Check the data by the workload's own conditions after each run
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Print a document for each run instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Also write every second as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Also write an HdrHistogram log; with several numbers of connections, one for each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr: Option<PathBuf>,
+
+    /// Do not print a line a second
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// Reads `60`, `60s`, `5min`, `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit.trim() {
+        "" | "s" | "sec" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write it as 90s, 5min or 1h".to_owned()),
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| "write it as 90s, 5min or 1h".to_owned())?;
+    let time = Duration::try_from_secs_f64(number * seconds).unwrap_or_default();
+    if time < Duration::from_secs(1) || time > Duration::from_secs(30 * 86_400) {
+        return Err("between a second and 30 days are possible".to_owned());
+    }
+    Ok(time)
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    Mode::ALL
+        .into_iter()
+        .find(|mode| mode.name() == text)
+        .ok_or_else(|| "unbatched, batched or pipelined".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        for (text, seconds) in [
+            ("60", 60.0),
+            ("1.5s", 1.5),
+            ("5min", 300.0),
+            ("2 m", 120.0),
+            ("1h", 3600.0),
+        ] {
+            assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
+        }
+        for text in ["", "s", "0s", "-5s", "5 days", "1e9", "99999999h", "0.2s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

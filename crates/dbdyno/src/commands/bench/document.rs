@@ -1,0 +1,202 @@
+//! From what was observed to the document of a run.
+
+use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
+use dbdyno_bench::workload::Workload;
+use dbdyno_model::bench::{Bench, Target};
+use dbdyno_model::run::{DriverUse, OpenLoop, Second};
+use dbdyno_model::tune::Machine;
+use dbdyno_model::{Address, Connection, SslMode};
+use dbdyno_stats::{drifts, mser5, slope_per_window};
+use dbdyno_target::process;
+
+use super::sampler::ServerSampler;
+
+/// Windows that the rate's spread is shown over.
+const WINDOWS: usize = 10;
+/// Drift over the window beyond which it is not called steady.
+const STEADY_SLOPE: f64 = 0.02;
+
+/// What all runs of a command share.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) command: Vec<String>,
+    pub(super) workload: Workload,
+    pub(super) connection: Connection,
+    pub(super) machine: Machine,
+    pub(super) seed: u64,
+}
+
+/// What stood beside the window.
+pub(super) struct Beside {
+    pub(super) started_at: String,
+    pub(super) connections: u32,
+    /// Whether the warm-up was driven apart; else it is found in what was observed.
+    pub(super) warm_up_s: Option<f64>,
+    pub(super) before: ServerCounters,
+    /// Processor seconds that others took.
+    pub(super) strangers_cpu_s: f64,
+    pub(super) complete: bool,
+}
+
+pub(super) fn document(
+    subject: &Subject,
+    beside: Beside,
+    observed: &Observed,
+    sampler: &mut ServerSampler,
+) -> Bench {
+    let cut = Cut::of(observed, beside.warm_up_s);
+    let totals = observed.totals(cut.from_s);
+    let latency = observed.latency(cut.from_s);
+    let committed = totals.transactions - totals.intended_rollbacks;
+    let behind = observed.series.iter().skip(cut.from_s as usize);
+    let window: Vec<f64> = behind.map(|second| second.transactions as f64).collect();
+    let sent = |count: u64| (committed > 0).then(|| per(count as f64, committed as f64));
+    let after = sampler.sample();
+    let thread_s = totals.seconds * f64::from(observed.threads);
+    Bench {
+        schema: Bench::SCHEMA.to_owned(),
+        dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: subject.command.clone(),
+        started_at: beside.started_at,
+        complete: beside.complete,
+        workload: subject.workload.name().to_owned(),
+        description: subject.workload.description(),
+        mode: subject.workload.mode().map(str::to_owned),
+        transport: transport(&subject.connection).to_owned(),
+        target: Target {
+            address: subject.connection.display(),
+            engine: sampler.engine.to_owned(),
+            version: sampler.version.clone(),
+            database: subject.connection.database.clone(),
+        },
+        machine: subject.machine.clone(),
+        connections: beside.connections,
+        seed: subject.seed,
+        seconds: totals.seconds,
+        warm_up_s: beside.warm_up_s.unwrap_or(cut.from_s),
+        steady: cut.ended && !drifts(&window, STEADY_SLOPE),
+        slope: slope_per_window(&window),
+        transactions: committed,
+        tps: per(committed as f64, totals.seconds),
+        tps_of_windows: windows(
+            observed.series.iter().skip(cut.from_s as usize),
+            per(committed as f64, totals.transactions as f64),
+        ),
+        notpm: notpm(&latency.per_transaction, &totals),
+        latency_from: match observed.open_loop {
+            Some(_) => "intended start",
+            None => "actual start",
+        }
+        .to_owned(),
+        latency_ms: latency.overall,
+        statements_per_transaction: sent(totals.sent.statements),
+        round_trips_per_transaction: sent(totals.sent.round_trips),
+        open_loop: observed.open_loop.map(|arrivals| OpenLoop {
+            rate_tps: arrivals.rate_tps,
+            seconds: totals.seconds,
+            transactions: totals.transactions,
+            latency_ms: latency.overall,
+            per_transaction: latency.per_transaction.clone(),
+            backlog: arrivals.backlog,
+        }),
+        per_transaction: latency.per_transaction,
+        errors: totals.errors,
+        error_messages: totals.error_messages,
+        retries: totals.retries,
+        intended_rollbacks: totals.intended_rollbacks,
+        driver: DriverUse {
+            cpu_us_per_transaction: totals
+                .driver_cpu_s
+                .filter(|_| committed > 0)
+                .map(|s| per(s * 1e6, committed as f64)),
+            threads: observed.threads,
+            peak_rss_bytes: process::own_peak_rss_bytes(),
+        },
+        driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
+        server: server_use(
+            &observed.counters_at(cut.from_s),
+            &observed.counters_end(),
+            committed,
+        ),
+        conditions: conditions(
+            &beside.before,
+            &after,
+            beside.strangers_cpu_s,
+            observed.seconds(),
+        ),
+        series: observed.series.clone(),
+        consistency: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Where the measurement begins within what was observed.
+pub(super) struct Cut {
+    /// Whole seconds: histograms and counters are kept by the second.
+    pub(super) from_s: f64,
+    /// Whether the warm-up ended within the first half.
+    ended: bool,
+}
+
+impl Cut {
+    pub(super) fn of(observed: &Observed, warmed_up_s: Option<f64>) -> Self {
+        let found = mser5(&observed.counts_200ms);
+        let ended = found.as_ref().is_some_and(|warm_up| warm_up.steady);
+        let seconds = found.map_or(0.0, |warm_up| (warm_up.truncate as f64 * 0.2).ceil());
+        // What never became steady has no beginning to cut off, and a server that failed at first
+        // is not warming up.
+        let mut left_out = observed.series.iter().take(seconds as usize);
+        let cut = warmed_up_s.is_none() && ended && left_out.all(|second| second.errors == 0);
+        Self {
+            from_s: if cut { seconds } else { 0.0 },
+            ended,
+        }
+    }
+}
+
+/// The committed rate of each of up to ten equal parts; what is left over at the end is left out.
+fn windows<'a>(seconds: impl Iterator<Item = &'a Second>, committed: f64) -> Vec<f64> {
+    let mut ends = seconds.collect::<Vec<_>>();
+    // A part of a second at the end has another length.
+    if ends.len() > 1 && ends[ends.len() - 1].at_s - ends[ends.len() - 2].at_s < 0.99 {
+        ends.pop();
+    }
+    let length = ends.len().div_ceil(WINDOWS).max(1);
+    ends.chunks_exact(length)
+        .map(|some| {
+            let sum: u64 = some.iter().map(|second| second.transactions).sum();
+            sum as f64 * committed / length as f64
+        })
+        .collect()
+}
+
+fn transport(connection: &Connection) -> &'static str {
+    match (&connection.address, connection.ssl_mode) {
+        (Address::Socket(_), _) => "unix socket",
+        (Address::Tcp(_), SslMode::Disable | SslMode::Prefer) => "TCP",
+        (Address::Tcp(_), _) => "TLS",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_equal_and_leave_out_the_rest() {
+        let seconds = |last: f64| -> Vec<Second> {
+            let ends = (1..=25).map(f64::from).chain([last]);
+            ends.map(|at_s| Second {
+                at_s,
+                transactions: 100,
+                ..Second::default()
+            })
+            .collect()
+        };
+        let parts = windows(seconds(25.4).iter(), 0.99);
+        assert_eq!(parts, vec![99.0; 8]);
+        assert_eq!(windows(seconds(26.0).iter(), 1.0), vec![100.0; 8]);
+        assert_eq!(windows([].iter(), 1.0), Vec::<f64>::new());
+        assert_eq!(windows(seconds(26.0)[..4].iter(), 1.0).len(), 4);
+    }
+}

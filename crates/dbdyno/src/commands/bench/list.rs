@@ -1,0 +1,31 @@
+//! `bench list`: the workloads there are.
+
+use dbdyno_report::hang;
+
+use crate::exit::Failure;
+use crate::printer::Printer;
+
+const WORKLOADS: [(&str, &str); 2] = [
+    (
+        "tpcc",
+        "TPC-C's nine tables and five transactions, its twelve checks; --mode",
+    ),
+    (
+        "FILE",
+        "your own statements: weights, variables, random functions, setup, checks",
+    ),
+];
+
+pub(super) fn run(printer: &Printer) -> Result<(), Failure> {
+    let widest = WORKLOADS.iter().map(|(name, _)| name.len()).max();
+    let mut text = String::new();
+    for (name, what) in WORKLOADS {
+        let first = format!("{name:<width$}  ", width = widest.unwrap_or(0));
+        for line in hang(&first, what, printer.width()) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text.push_str("\ndbdyno bench load WORKLOAD TARGET, then run, verify and clean\n");
+    printer.result(&text)
+}

@@ -1,0 +1,112 @@
+//! `bench load`: creates and fills a workload's tables.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dbdyno_bench::tpcc::{self, Mode};
+use dbdyno_bench::workload::{LoadError, Workload};
+use dbdyno_report::number;
+
+use super::clean;
+use super::options::{self, Named};
+use crate::cli::BenchLoad;
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::loading;
+use crate::printer::Printer;
+use crate::target;
+
+pub(super) fn run(
+    arguments: &BenchLoad,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let named = options::named(&arguments.data)?;
+    let workload = match &named {
+        Named::Tpcc => {
+            let (warehouses, seed) = (arguments.warehouses, arguments.seed);
+            Workload::Tpcc(tpcc::Config { warehouses, seed }, Mode::default())
+        }
+        Named::Script(file) => {
+            let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
+            Workload::Script(Arc::new(target::read_script(file, hint)?))
+        }
+    };
+    let connection = options::connection(&arguments.data)?;
+    if arguments.replace && matches!(named, Named::Tpcc) {
+        clean::tpcc(&connection)?;
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
+    let begun = Instant::now();
+    // The loader looks at the flag, cancels its statements and says what is left behind.
+    interrupt.watches(true);
+    let loaded = workload
+        .load(
+            &connection,
+            threads,
+            &|progress| loading::tell(printer, begun, progress),
+            interrupt.flag(),
+        )
+        .map_err(|error| failure(&error, interrupt))?;
+    interrupt.watches(false);
+    printer.clear();
+    let mut text = format!(
+        "{}: {} {} in {}",
+        connection.display(),
+        number::count(loaded.rows),
+        match named {
+            Named::Tpcc => "rows",
+            Named::Script(_) => "statements",
+        },
+        number::duration(loaded.seconds)
+    );
+    if loaded.seconds_keys + loaded.seconds_analyze > 0.0 {
+        text.push_str(&format!(
+            " (rows {}, keys {}, statistics {})",
+            number::duration(loaded.seconds_rows),
+            number::duration(loaded.seconds_keys),
+            number::duration(loaded.seconds_analyze)
+        ));
+    }
+    text.push('\n');
+    printer.result(&text)
+}
+
+fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
+    let hint = error.hint().map(str::to_owned);
+    if interrupt.is_set() {
+        return Failure::new(
+            Exit::Interrupted,
+            "interrupted: what was loaded until then is left; bench clean removes it",
+            None,
+        );
+    }
+    let exit = match error {
+        LoadError::Tpcc(tpcc::LoadError::Exists { .. } | tpcc::LoadError::Connect { .. })
+        | LoadError::Connect { .. }
+        | LoadError::Target(_) => Exit::Usage,
+        _ => Exit::Surroundings,
+    };
+    let hint = match error {
+        LoadError::Tpcc(tpcc::LoadError::Exists { .. }) => {
+            Some("--replace removes what an earlier load of dbdyno left, and nothing else".into())
+        }
+        _ => hint,
+    };
+    Failure::new(exit, with_causes(error), hint)
+}
+
+/// The error and what is behind it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let said = source.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = source.source();
+    }
+    text
+}

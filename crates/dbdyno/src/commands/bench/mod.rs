@@ -1,0 +1,32 @@
+//! `dbdyno bench`: loads, drives, checks and cleans one server.
+
+mod clean;
+mod document;
+mod list;
+mod load;
+mod options;
+mod run;
+mod sampler;
+mod trust;
+mod verify;
+
+use crate::cli::{Bench, BenchAction};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+
+pub(crate) fn run(
+    arguments: &Bench,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let result = match &arguments.action {
+        BenchAction::List => list::run(printer),
+        BenchAction::Load(arguments) => load::run(arguments, printer, interrupt),
+        BenchAction::Run(arguments) => run::run(arguments, printer, interrupt),
+        BenchAction::Verify(arguments) => verify::run(arguments, printer),
+        BenchAction::Clean(arguments) => clean::run(arguments, printer),
+    };
+    printer.clear();
+    result
+}

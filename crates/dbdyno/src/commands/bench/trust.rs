@@ -1,0 +1,249 @@
+//! When a number is not to be trusted as it stands, and what to do about it.
+
+use dbdyno_bench::driver::MAX_ERROR_SHARE;
+use dbdyno_model::Bench;
+use dbdyno_model::bench::Warning;
+use dbdyno_report::number;
+
+/// A driver thread that is busier than that makes its terminals wait.
+const SATURATED: f64 = 0.8;
+/// Seconds of arrivals that may be due and not begun at the end without the queue having grown.
+const QUEUE_S: f64 = 1.0;
+/// Below this the end of a warm-up cannot be told.
+const LEAST_S: f64 = 10.0;
+/// More than this share of the CPU taken by the hypervisor is another machine.
+const STEAL: f64 = 0.05;
+
+/// Everything that a reader has to know before quoting the rate.
+pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
+    let all = [
+        nothing_done(run),
+        errors(run),
+        queue(run),
+        saturated(run),
+        unsteady(run),
+        no_checkpoint(run, writes),
+        steal(run),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn warn(what: String, next: &str) -> Option<Warning> {
+    let next = next.to_owned();
+    Some(Warning { what, next })
+}
+
+fn nothing_done(run: &Bench) -> Option<Warning> {
+    if run.transactions > 0 {
+        return None;
+    }
+    warn(
+        "no transaction was committed".into(),
+        "look at the errors above, or take a longer --duration",
+    )
+}
+
+fn errors(run: &Bench) -> Option<Warning> {
+    let failed: u64 = run.errors.values().sum();
+    let all = failed + run.transactions + run.intended_rollbacks;
+    let share = failed as f64 / all.max(1) as f64;
+    if share <= MAX_ERROR_SHARE {
+        return None;
+    }
+    warn(
+        format!(
+            "{} of the transactions were given up",
+            number::percent(share)
+        ),
+        "mend what the errors name: a rate beside so many of them says little",
+    )
+}
+
+fn queue(run: &Bench) -> Option<Warning> {
+    let open = run.open_loop.as_ref()?;
+    let waiting = open.backlog as f64 - f64::from(run.connections);
+    if waiting <= open.rate_tps * QUEUE_S {
+        return None;
+    }
+    warn(
+        format!(
+            "the server does not keep up with {}: {} transactions were due and not begun",
+            number::tps(open.rate_tps),
+            number::count(open.backlog)
+        ),
+        "take a lower --rate or more --connections; without --rate the run says what it can do",
+    )
+}
+
+fn saturated(run: &Bench) -> Option<Warning> {
+    let busy = run.driver_busy.filter(|busy| *busy > SATURATED)?;
+    warn(
+        format!(
+            "the driver was busy for {} of its time: it may have been what was measured",
+            number::percent(busy)
+        ),
+        "give it more --threads, and processors that the server does not need",
+    )
+}
+
+fn unsteady(run: &Bench) -> Option<Warning> {
+    if run.steady || run.transactions == 0 {
+        return None;
+    }
+    let whole = run.seconds + run.warm_up_s;
+    if whole < LEAST_S {
+        return warn(
+            format!(
+                "{} are too short to tell whether the rate was steady",
+                number::duration(whole)
+            ),
+            "take a --duration of at least 10s, better a minute",
+        );
+    }
+    warn(
+        "the rate had not become steady".into(),
+        "take a longer --duration, or a --warm-up that outlasts the caches",
+    )
+}
+
+/// An arm that never wrote its pages has not paid for what it did.
+fn no_checkpoint(run: &Bench, writes: bool) -> Option<Warning> {
+    let server = &run.server;
+    let checkpoints = server.checkpoints_timed? + server.checkpoints_requested?;
+    if !writes || checkpoints > 0 || run.transactions == 0 {
+        return None;
+    }
+    warn(
+        "no checkpoint fell into the window: writing its pages back is not in the number".into(),
+        "take a --duration of several checkpoint_timeout, or let dbdyno tune charge them",
+    )
+}
+
+fn steal(run: &Bench) -> Option<Warning> {
+    let steal = run.conditions.steal.filter(|steal| *steal > STEAL)?;
+    warn(
+        format!(
+            "the hypervisor took {} of the CPU time for others",
+            number::percent(steal)
+        ),
+        "compare only runs that alternate within minutes, and quote their ratio",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use dbdyno_model::run::{Conditions, OpenLoop, ServerUse};
+
+    use super::*;
+
+    fn sound() -> Bench {
+        Bench {
+            transactions: 1_000,
+            seconds: 60.0,
+            steady: true,
+            connections: 8,
+            driver_busy: Some(0.3),
+            server: ServerUse {
+                checkpoints_timed: Some(0),
+                checkpoints_requested: Some(1),
+                ..ServerUse::default()
+            },
+            ..Bench::default()
+        }
+    }
+
+    fn said(run: &Bench) -> Vec<String> {
+        warnings(run, true)
+            .into_iter()
+            .map(|warning| warning.what)
+            .collect()
+    }
+
+    #[test]
+    fn a_sound_run_has_none_and_each_fault_has_its_own() {
+        assert_eq!(said(&sound()), [""; 0]);
+        let open = |backlog| OpenLoop {
+            rate_tps: 100.0,
+            backlog,
+            ..OpenLoop::default()
+        };
+        let faults = [
+            (
+                Bench {
+                    transactions: 0,
+                    ..sound()
+                },
+                "no transaction",
+            ),
+            (
+                Bench {
+                    errors: [("40001".into(), 11)].into(),
+                    ..sound()
+                },
+                "given up",
+            ),
+            (
+                Bench {
+                    open_loop: Some(open(109)),
+                    ..sound()
+                },
+                "does not keep up",
+            ),
+            (
+                Bench {
+                    driver_busy: Some(0.81),
+                    ..sound()
+                },
+                "busy for 81 %",
+            ),
+            (
+                Bench {
+                    steady: false,
+                    ..sound()
+                },
+                "not become steady",
+            ),
+            (
+                Bench {
+                    steady: false,
+                    seconds: 5.0,
+                    ..sound()
+                },
+                "too short",
+            ),
+            (
+                Bench {
+                    conditions: Conditions {
+                        steal: Some(0.06),
+                        ..Conditions::default()
+                    },
+                    ..sound()
+                },
+                "hypervisor",
+            ),
+        ];
+        for (run, expected) in faults {
+            let said = said(&run);
+            assert!(
+                said.len() == 1 && said[0].contains(expected),
+                "{said:?} {expected}"
+            );
+        }
+        let within = Bench {
+            open_loop: Some(open(108)),
+            errors: [("40001".into(), 10)].into(),
+            ..sound()
+        };
+        assert_eq!(said(&within), [""; 0]);
+    }
+
+    #[test]
+    fn a_checkpoint_is_missed_where_pages_were_written_and_counters_known() {
+        let mut run = sound();
+        run.server.checkpoints_requested = Some(0);
+        assert_eq!(said(&run).len(), 1);
+        assert_eq!(warnings(&run, false), []);
+        run.server.checkpoints_timed = None;
+        assert_eq!(said(&run), [""; 0]);
+    }
+}

@@ -1,0 +1,60 @@
+//! `bench verify`: the workload's own conditions on its data.
+
+use std::time::Instant;
+
+use dbdyno_bench::workload::{When, Workload};
+use dbdyno_model::Connection;
+use dbdyno_model::run::Check;
+use dbdyno_report::number;
+
+use super::options;
+use crate::cli::BenchData;
+use crate::exit::{Exit, Failure};
+use crate::printer::Printer;
+
+pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failure> {
+    let named = options::named(arguments)?;
+    let connection = options::connection(arguments)?;
+    let workload = options::loaded(&named, &connection, None)?;
+    printer.progress("checking the data");
+    let begun = Instant::now();
+    let checks = check(&workload, &connection)?;
+    printer.clear();
+    let mut text = String::new();
+    for check in &checks {
+        let word = if check.passed { "holds" } else { "FAILS" };
+        text.push_str(&format!("{word}  {}  {}\n", check.name, check.description));
+        if let Some(detail) = &check.detail {
+            text.push_str(&format!("       {detail}\n"));
+        }
+    }
+    let failed = checks.iter().filter(|check| !check.passed).count();
+    text.push_str(&format!(
+        "{} of {} hold, checked in {}\n",
+        checks.len() - failed,
+        checks.len(),
+        number::duration(begun.elapsed().as_secs_f64())
+    ));
+    printer.result(&text)?;
+    match failed {
+        0 => Ok(()),
+        _ => Err(inconsistent(failed)),
+    }
+}
+
+/// Each check, as it stands after any number of runs.
+pub(super) fn check(workload: &Workload, connection: &Connection) -> Result<Vec<Check>, Failure> {
+    workload.check(connection, When::AfterRun).map_err(|error| {
+        let message = format!("{}: {error}", connection.display());
+        Failure::new(Exit::Surroundings, message, None)
+    })
+}
+
+pub(super) fn inconsistent(failed: usize) -> Failure {
+    let plural = if failed == 1 { "" } else { "s" };
+    Failure::new(
+        Exit::Surroundings,
+        format!("the data fail {failed} check{plural}"),
+        Some("the server lost or mixed up data, or somebody else changed them".into()),
+    )
+}
