@@ -1,6 +1,7 @@
 //! Drives load at database servers and measures what they do with it.
 //!
-//! - [`workload`] names the loads there are: TPC-C ([`tpcc`]) and a user's own statements ([`script`]).
+//! - [`workload`] names the loads there are: TPC-C ([`tpcc`]), sysbench's
+//!   ([`oltp`]) and a user's own statements ([`script`]).
 //! - [`driver`] runs one of them over many connections, closed loop or at a fixed arrival rate, and
 //!   hands out one observation after the other while the load goes on.
 //!
@@ -8,6 +9,7 @@
 //! that nothing here needs to know how a host is read.
 
 pub mod driver;
+pub mod oltp;
 pub mod reactor;
 mod recorder;
 pub mod script;

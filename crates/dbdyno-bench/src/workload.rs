@@ -8,6 +8,7 @@ use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 use crate::driver::{TargetError, client_config, deepest};
+use crate::oltp;
 use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
@@ -18,6 +19,7 @@ use crate::wire::{Sent, Session, WireError};
 #[derive(Debug, Clone)]
 pub enum Workload {
     Tpcc(tpcc::Config, tpcc::Mode),
+    Oltp(oltp::Config),
     Script(Arc<Script>),
 }
 
@@ -26,6 +28,8 @@ pub enum Workload {
 pub enum LoadError {
     #[error(transparent)]
     Tpcc(#[from] tpcc::LoadError),
+    #[error(transparent)]
+    Oltp(#[from] oltp::LoadError),
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error(transparent)]
@@ -44,6 +48,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Tpcc(error) => error.hint(),
+            Self::Oltp(error) => error.hint(),
             Self::Script(error) => error.hint(),
             Self::Target(error) => error.hint(),
             Self::Connect { .. } => Some("check that the server runs and admits this user"),
@@ -67,6 +72,7 @@ impl Workload {
     pub fn name(&self) -> &str {
         match self {
             Self::Tpcc(..) => "tpcc",
+            Self::Oltp(config) => config.kind.name(),
             Self::Script(script) => script.file(),
         }
     }
@@ -75,6 +81,8 @@ impl Workload {
     pub fn mode(&self) -> Option<&'static str> {
         match self {
             Self::Tpcc(_, mode) => Some(mode.name()),
+            Self::Oltp(config) if config.pipelined => Some("pipelined"),
+            Self::Oltp(_) => Some("unbatched"),
             Self::Script(_) => None,
         }
     }
@@ -88,6 +96,7 @@ impl Workload {
                     config.warehouses
                 )
             }
+            Self::Oltp(config) => config.description(),
             Self::Script(script) => {
                 format!("{}: {}", script.file(), script.transactions().join(", "))
             }
@@ -101,6 +110,7 @@ impl Workload {
                 .iter()
                 .map(|&name| name.to_owned())
                 .collect(),
+            Self::Oltp(config) => config.kind.transactions().map(str::to_owned).to_vec(),
             Self::Script(script) => script.transactions(),
         }
     }
@@ -109,6 +119,7 @@ impl Workload {
     pub fn writes(&self) -> bool {
         match self {
             Self::Tpcc(..) => true,
+            Self::Oltp(config) => config.kind.writes(),
             Self::Script(script) => script.writes(),
         }
     }
@@ -125,6 +136,9 @@ impl Workload {
         let script = match self {
             Self::Tpcc(config, _) => {
                 return Ok(tpcc::load(connection, config, threads, progress, stop)?);
+            }
+            Self::Oltp(config) => {
+                return Ok(oltp::load(connection, config, threads, progress, stop)?);
             }
             Self::Script(script) => script,
         };
@@ -162,6 +176,7 @@ impl Workload {
     pub fn check(&self, connection: &Connection, when: When) -> Result<Vec<Check>, CheckError> {
         match self {
             Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
+            Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
             Self::Script(script) => {
                 let config = postgres::Config::from(client_config(connection)?);
                 let client = config.connect(postgres::NoTls);
@@ -185,6 +200,12 @@ impl Workload {
                     tpcc::Terminal::prepare(session, config, *mode, &constants, seed, index);
                 Ok(Terminal::Tpcc(Box::new(
                     terminal.await.map_err(PrepareError::Wire)?,
+                )))
+            }
+            Self::Oltp(config) => {
+                let terminal = oltp::Terminal::prepare(session, config, seed, index).await;
+                Ok(Terminal::Oltp(Box::new(
+                    terminal.map_err(PrepareError::Wire)?,
                 )))
             }
             Self::Script(script) => {
@@ -213,6 +234,7 @@ pub(crate) enum Failure {
 #[derive(Debug)]
 pub(crate) enum Terminal {
     Tpcc(Box<tpcc::Terminal>),
+    Oltp(Box<oltp::Terminal>),
     Script(Box<script::Terminal>),
 }
 
@@ -221,6 +243,7 @@ impl Terminal {
     pub(crate) fn next(&mut self) -> usize {
         match self {
             Self::Tpcc(terminal) => terminal.next(),
+            Self::Oltp(terminal) => terminal.next(),
             Self::Script(terminal) => terminal.next(),
         }
     }
@@ -229,6 +252,7 @@ impl Terminal {
     pub(crate) async fn execute(&mut self) -> Result<End, Failure> {
         match self {
             Self::Tpcc(terminal) => terminal.execute().await.map_err(Failure::Wire),
+            Self::Oltp(terminal) => terminal.execute().await.map_err(Failure::Wire),
             Self::Script(terminal) => terminal.execute().await,
         }
     }
@@ -236,6 +260,7 @@ impl Terminal {
     pub(crate) fn sent(&self) -> Sent {
         match self {
             Self::Tpcc(terminal) => terminal.sent(),
+            Self::Oltp(terminal) => terminal.sent(),
             Self::Script(terminal) => terminal.sent(),
         }
     }
@@ -244,6 +269,7 @@ impl Terminal {
     pub(crate) async fn rollback(&mut self) -> Result<(), WireError> {
         match self {
             Self::Tpcc(terminal) => terminal.rollback().await,
+            Self::Oltp(terminal) => terminal.rollback().await,
             Self::Script(terminal) => terminal.rollback().await,
         }
     }
@@ -251,6 +277,7 @@ impl Terminal {
     pub(crate) async fn close(self) {
         match self {
             Self::Tpcc(terminal) => terminal.into_session().close().await,
+            Self::Oltp(terminal) => terminal.into_session().close().await,
             Self::Script(terminal) => terminal.into_session().close().await,
         }
     }
@@ -259,7 +286,13 @@ impl Terminal {
     pub(crate) fn may_retry(&self) -> bool {
         match self {
             Self::Tpcc(..) => true,
+            Self::Oltp(terminal) => terminal.may_retry(),
             Self::Script(terminal) => terminal.may_retry(),
         }
+    }
+
+    /// Whether another attempt may pass, though the error is none that says so.
+    pub(crate) fn is_collision(&self, error: &WireError) -> bool {
+        matches!(self, Self::Oltp(_)) && oltp::Terminal::is_collision(error)
     }
 }

@@ -266,7 +266,8 @@ async fn transact(
         if let Err(error) = terminal.rollback().await {
             break (error, true);
         }
-        if severity != Severity::Retry || retries == MAX_RETRIES || !terminal.may_retry() {
+        let may_pass = severity == Severity::Retry || terminal.is_collision(&error);
+        if !may_pass || retries == MAX_RETRIES || !terminal.may_retry() {
             break (error, false);
         }
         retries += 1;

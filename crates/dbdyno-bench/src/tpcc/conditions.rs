@@ -73,25 +73,28 @@ impl Violations {
         }
         self.count += 1;
     }
+
+    /// As a document says it.
+    pub(crate) fn into_check(mut self, name: &str, description: &str) -> Check {
+        self.shown.truncate(SHOWN);
+        let more = self.count - self.shown.len() as i64;
+        if more > 0 {
+            self.shown.push(format!("and {more} more"));
+        }
+        Check {
+            name: name.into(),
+            description: description.into(),
+            passed: self.count == 0,
+            detail: (self.count > 0).then(|| self.shown.join("; ")),
+        }
+    }
 }
 
 /// What was found of the twelve conditions, as a document says it.
 pub(crate) fn checks(when: When, found: [Violations; 12]) -> Vec<Check> {
     let all = conditions(when).into_iter().zip(found);
-    all.map(|((name, description), mut violations)| {
-        violations.shown.truncate(SHOWN);
-        let more = violations.count - violations.shown.len() as i64;
-        if more > 0 {
-            violations.shown.push(format!("and {more} more"));
-        }
-        Check {
-            name: name.into(),
-            description: description.into(),
-            passed: violations.count == 0,
-            detail: (violations.count > 0).then(|| violations.shown.join("; ")),
-        }
-    })
-    .collect()
+    all.map(|((name, description), violations)| violations.into_check(name, description))
+        .collect()
 }
 
 #[cfg(test)]

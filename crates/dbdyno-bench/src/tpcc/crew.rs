@@ -60,7 +60,7 @@ impl Crew<'_> {
     ) -> Result<(), LoadError> {
         let total = statements.len() as u64;
         self.work(phase, statements, total, &|link, &(table, sql), meter| {
-            link.run(sql).map_err(refused(operation, table))?;
+            link.run(sql).map_err(refused(operation, table.name()))?;
             meter.add(1);
             Ok(())
         })?;
@@ -156,11 +156,11 @@ impl Crew<'_> {
 /// A statement about a table that was refused.
 pub(crate) fn refused(
     operation: &'static str,
-    table: Table,
+    table: &str,
 ) -> impl Fn(WireError) -> LoadError + Copy {
     move |source| LoadError::Sql {
         operation,
-        object: format!("table {}", table.name()),
+        object: format!("table {table}"),
         source: source.into(),
     }
 }

@@ -5,26 +5,26 @@
 //! that numbers must not be compared with audited results: there is no think or keying time
 //! (clause 5.2.5), and the home warehouse is drawn for each transaction, not fixed for a terminal.
 
-mod conditions;
-mod control;
-mod crew;
+pub(crate) mod conditions;
+pub(crate) mod control;
+pub(crate) mod crew;
 mod customer;
 mod database;
 mod deck;
 mod delivery;
 mod load;
 mod load_error;
-mod mysql;
+pub(crate) mod mysql;
 mod new_order;
 mod order_status;
 mod payment;
 mod plain;
-mod postgres;
+pub(crate) mod postgres;
 mod priced;
-mod random;
+pub(crate) mod random;
 mod rows;
 mod schema;
-mod sql;
+pub(crate) mod sql;
 mod stock_level;
 mod stored;
 mod terminal;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use dbdyno_bench::oltp::Distribution;
 use dbdyno_bench::tpcc::Mode;
 
 use crate::exit;
@@ -38,6 +39,34 @@ pub(crate) struct BenchData {
     /// postgres://user@host:port/database, mysql://user@host:port/database, or key=value as psql
     /// takes them; without one, what psql would connect to
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) sbtest: Sbtest,
+}
+
+/// What sysbench's workloads are made of; the names are sysbench's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of oltp-* and select-random-*")]
+pub(crate) struct Sbtest {
+    /// Tables sbtest1, sbtest2 and so on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) tables: u32,
+
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) table_size: u64,
+
+    /// Rows of a range
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) range_size: u64,
+
+    /// How ids are drawn: special, uniform, gaussian, pareto or zipfian
+    #[arg(long, value_name = "NAME", default_value = "special")]
+    pub(crate) rand_type: Distribution,
+
+    /// No BEGIN and COMMIT around the statements
+    #[arg(long)]
+    pub(crate) skip_trx: bool,
 }
 
 #[derive(Debug, Args)]
@@ -84,7 +113,8 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
 
-    /// How TPC-C is sent: a round trip a statement, with lists of rows, or as few as there can be
+    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), or in as few
+    /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
     #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
     pub(crate) mode: Option<Mode>,
 

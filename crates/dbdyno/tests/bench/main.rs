@@ -147,6 +147,45 @@ fn tpcc_is_loaded_run_verified_and_cleaned() {
     assert_eq!(left.unwrap().get::<_, i64>(0), 0);
 }
 
+#[test]
+fn a_workload_of_sysbench_is_loaded_run_verified_and_cleaned() {
+    let bench = Bench::start();
+    let sbtest = |action: &[&str], more: &[&str]| {
+        let tables = ["--tables", "2", "--table-size", "500"];
+        bench.does(&[action, &["oltp-read-write", "{}"], &tables, more].concat())
+    };
+    let loaded = sbtest(&["load"], &[]);
+    assert!(loaded.contains("1,000 rows"), "{loaded}");
+    for (mode, trips) in [("unbatched", 20.0), ("pipelined", 1.0)] {
+        let more = [
+            "--mode",
+            mode,
+            "--duration",
+            "2s",
+            "--rand-type",
+            "uniform",
+            "--json",
+            "--verify",
+        ];
+        let run: Value = serde_json::from_str(&sbtest(&["run"], &more)).unwrap();
+        let number = |name: &str| run[name].as_f64().unwrap();
+        // Attempts that were tried again sent theirs too.
+        assert!(
+            (20.0..22.0).contains(&number("statements_per_transaction")),
+            "{run}"
+        );
+        let sent = number("round_trips_per_transaction");
+        assert!((trips..trips * 1.2).contains(&sent), "{sent}");
+        assert_eq!(
+            (&run["mode"], &run["errors"]),
+            (&mode.into(), &serde_json::json!({}))
+        );
+    }
+    assert!(sbtest(&["verify"], &[]).contains("hold"));
+    assert!(sbtest(&["clean"], &[]).contains("are removed"));
+    assert!(sbtest(&["clean"], &[]).contains("nothing to remove"));
+}
+
 /// Everything that scripts may rely on is there and fits together.
 fn is_whole(run: &Value) {
     assert_eq!(run["schema"], "dbdyno.bench/1");
@@ -231,10 +270,7 @@ fn a_rate_is_kept_and_one_too_high_is_named() {
     assert!(said.contains("does not keep up"), "{said}");
     // Whoever waited a second in the queue waited a second.
     assert!(too_high["latency_ms"]["max"].as_f64().unwrap() > 1_000.0);
-    bench.refuses(
-        &["run", &file, "{}", "--mode", "batched"],
-        "--mode is for tpcc",
-    );
+    bench.refuses(&["run", &file, "{}", "--mode", "batched"], "--mode is for");
     bench.refuses(&["clean", &file, "{}"], "cannot know");
 }
 
@@ -308,6 +344,13 @@ fn wrong_input_is_refused_by_name_with_the_next_step() {
             "localhost",
         ),
         (&["load", "tpcc", "{}", "--warehouses", "0"], "--warehouses"),
+        (&["load", "oltp-insert", "{}", "--tables", "0"], "0 tables"),
+        (&["run", "oltp-insert", "{}", "--rand-type", "dice"], "dice"),
+        (
+            &["run", "oltp-insert", "{}", "--mode", "batched"],
+            "batched is for tpcc",
+        ),
+        (&["run", "oltp-insert", "{}"], "load"),
     ] {
         bench.refuses(arguments, named);
     }

@@ -12,7 +12,7 @@ const DAY_BEGINS: i64 = rows::LOADED_AT;
 const _: () = assert!(DAY_BEGINS == 20_454 * 86_400);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Lines of fields with tabs between them.
     File,
     /// Tuples with commas between them.
@@ -20,11 +20,11 @@ pub(super) enum Form {
 }
 
 /// Encodes one row of a table; false where none is left.
-pub(super) type Source = Box<dyn FnMut(&mut Encoder) -> bool>;
+pub(crate) type Source = Box<dyn FnMut(&mut Encoder) -> bool>;
 
 /// A buffer of encoded rows.
 #[derive(Debug)]
-pub(super) struct Encoder {
+pub(crate) struct Encoder {
     form: Form,
     bytes: Vec<u8>,
     rows: u64,
@@ -87,7 +87,7 @@ fn each<Row: 'static>(
 }
 
 impl Encoder {
-    pub(super) fn new(form: Form) -> Self {
+    pub(crate) fn new(form: Form) -> Self {
         Self {
             form,
             bytes: Vec::new(),
@@ -102,19 +102,19 @@ impl Encoder {
     }
 
     /// Encodes rows until there are as many bytes or rows. False where there was none left.
-    pub(super) fn fill(&mut self, source: &mut Source, bytes: usize, rows: u64) -> bool {
+    pub(crate) fn fill(&mut self, source: &mut Source, bytes: usize, rows: u64) -> bool {
         while self.bytes.len() < bytes && self.rows < rows && source(self) {}
         self.rows > 0
     }
 
     /// Swaps what was encoded for an empty buffer; returns how many rows it holds.
-    pub(super) fn take(&mut self, into: &mut Vec<u8>) -> u64 {
+    pub(crate) fn take(&mut self, into: &mut Vec<u8>) -> u64 {
         into.clear();
         std::mem::swap(into, &mut self.bytes);
         std::mem::take(&mut self.rows)
     }
 
-    fn row(&mut self) -> &mut Self {
+    pub(crate) fn row(&mut self) -> &mut Self {
         match self.form {
             Form::File => {}
             Form::Values if self.rows == 0 => self.bytes.push(b'('),
@@ -125,7 +125,7 @@ impl Encoder {
         self
     }
 
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.bytes.push(match self.form {
             Form::File => b'\n',
             Form::Values => b')',
@@ -147,7 +147,7 @@ impl Encoder {
         self
     }
 
-    fn quoted(&mut self, value: &[u8]) -> &mut Self {
+    pub(crate) fn quoted(&mut self, value: &[u8]) -> &mut Self {
         match self.form {
             Form::File => self.raw(value),
             Form::Values => {
@@ -169,7 +169,7 @@ impl Encoder {
         self.quoted(value.as_bytes())
     }
 
-    fn int(&mut self, value: u32) -> &mut Self {
+    pub(crate) fn int(&mut self, value: u32) -> &mut Self {
         self.long(value.into())
     }
 

@@ -91,7 +91,7 @@ fn sql(operation: &'static str, object: &'static str) -> impl FnOnce(WireError) 
 }
 
 /// With settings of the session that make a load fast, none of which outlives it.
-fn open_for_load(target: &Target) -> Result<Link, WireError> {
+pub(crate) fn open_for_load(target: &Target) -> Result<Link, WireError> {
     let mut link = open_at(target)?;
     // MariaDB locks an empty table as a whole while its first rows come without unique checks, so
     // that other threads wait for a unit. One connection waits for all of them.
@@ -124,7 +124,7 @@ fn is_replicated(link: &mut Link) -> Result<bool, WireError> {
 }
 
 /// How the server takes rows.
-fn form(link: &mut Link) -> Result<Form, WireError> {
+pub(crate) fn form(link: &mut Link) -> Result<Form, WireError> {
     let mut files = false;
     link.rows("SELECT @@local_infile", |mut row| {
         files = row.int()? != 0;
@@ -224,21 +224,20 @@ fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadEr
         &|link, &(table, warehouse), meter| {
             let rows = source(config.seed, table, warehouse);
             match form {
-                Form::File => send_file(link, table, rows, meter),
-                Form::Values => insert(link, table, rows, meter),
+                Form::File => send_file(link, table.name(), rows, meter),
+                Form::Values => insert(link, table.name(), rows, meter),
             }
         },
     )
 }
 
-fn send_file(
+pub(crate) fn send_file(
     link: &mut Link,
-    table: Table,
+    table: &str,
     mut rows: Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
-    let name = table.name();
-    let load = format!("LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE {name} CHARACTER SET utf8mb4");
+    let load = format!("LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE {table} CHARACTER SET utf8mb4");
     let mut encoder = Encoder::new(Form::File);
     let mut sent = 0;
     let next = |part: &mut Vec<u8>| {
@@ -269,14 +268,14 @@ fn all_taken(taken: u64, sent: u64) -> Result<(), WireError> {
     )))
 }
 
-fn insert(
+pub(crate) fn insert(
     link: &mut Link,
-    table: Table,
+    table: &str,
     mut rows: Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
     let failed = refused("insert into", table);
-    let head = format!("INSERT INTO {} VALUES ", table.name());
+    let head = format!("INSERT INTO {table} VALUES ");
     let mut encoder = Encoder::new(Form::Values);
     let mut statement = Vec::new();
     link.run("BEGIN").map_err(failed)?;
@@ -308,7 +307,7 @@ fn add_keys(crew: &Crew<'_>, own: &mut Link) -> Result<(), LoadError> {
             return Err(LoadError::Stopped);
         }
         own.run(statement)
-            .map_err(refused("add the foreign keys of", table))?;
+            .map_err(refused("add the foreign keys of", table.name()))?;
     }
     Ok(())
 }

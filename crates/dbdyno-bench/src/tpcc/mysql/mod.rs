@@ -29,7 +29,7 @@ pub(crate) mod consistency;
 mod customer;
 mod delivery;
 mod figures;
-mod load_data;
+pub(crate) mod load_data;
 pub(crate) mod loader;
 mod new_order;
 mod order_status;

@@ -36,13 +36,13 @@ impl Encoder {
     }
 
     /// Begins a row.
-    fn row(&mut self, fields: i16) -> &mut Self {
+    pub(crate) fn row(&mut self, fields: i16) -> &mut Self {
         self.rows += 1;
         self.bytes.extend_from_slice(&fields.to_be_bytes());
         self
     }
 
-    fn field(&mut self, value: &[u8]) -> &mut Self {
+    pub(crate) fn field(&mut self, value: &[u8]) -> &mut Self {
         self.bytes
             .extend_from_slice(&(value.len() as i32).to_be_bytes());
         self.bytes.extend_from_slice(value);
@@ -58,7 +58,7 @@ impl Encoder {
         self.field(&(value as i16).to_be_bytes())
     }
 
-    fn int4(&mut self, value: u32) -> &mut Self {
+    pub(crate) fn int4(&mut self, value: u32) -> &mut Self {
         self.field(&(value as i32).to_be_bytes())
     }
 

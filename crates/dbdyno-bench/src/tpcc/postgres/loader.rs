@@ -7,27 +7,21 @@
 //! A unit of work is one table of one warehouse, so that rows are spread evenly over any number of
 //! threads; every unit draws from streams of its own, so that the rows do not depend on the number.
 
-use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use dbdyno_model::connection::Connection;
+use postgres::Client;
 use postgres::error::SqlState;
-use postgres::{Client, CopyInWriter, NoTls};
 
-use super::copy::Encoder;
+use super::copy_into::{Copy, copy_into};
+use super::crew::{Crew, Meter, sql};
 use super::{connect, schema, stored};
 use crate::tpcc::load::{Loaded, Progress};
 use crate::tpcc::load_error::LoadError;
 use crate::tpcc::schema::{Table, rows_total};
 use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
-
-/// Bytes handed to the connection at a time: large enough that system calls do not count.
-const CHUNK: usize = 64 * 1024;
-
-/// How often progress is told and a wish to stop is looked for.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -71,18 +65,6 @@ pub(crate) fn load(
         seconds_analyze,
         seconds_keys: seconds - seconds_rows - seconds_analyze,
     })
-}
-
-fn sql(
-    operation: &'static str,
-    object: impl Into<String>,
-) -> impl FnOnce(postgres::Error) -> LoadError {
-    let object = object.into();
-    move |source| LoadError::Sql {
-        operation,
-        object,
-        source: source.into(),
-    }
 }
 
 /// All tables or none: a name already taken leaves the database as it was.
@@ -139,35 +121,9 @@ fn copy_unit(
     warehouse: u32,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
-    let failed = || sql("copy into", format!("table {}", table.name()));
-    let writer = client
-        .copy_in(&format!("COPY {} FROM STDIN BINARY", table.name()))
-        .map_err(failed())?;
-    let mut copy = Copy {
-        writer,
-        encoder: Encoder::default(),
-        meter,
-    };
-    copy.encoder.header();
-    copy.rows(seed, table, warehouse)
-        .and_then(|()| {
-            copy.encoder.trailer();
-            copy.send()
-        })
-        .map_err(|error| match error.downcast::<postgres::Error>() {
-            Ok(source) => failed()(source),
-            // Nothing but the connection writes here, so what else fails is our own stop.
-            Err(_) => LoadError::Stopped,
-        })?;
-    copy.writer.finish().map_err(failed())?;
-    Ok(())
-}
-
-/// A COPY under way.
-struct Copy<'a> {
-    writer: CopyInWriter<'a>,
-    encoder: Encoder,
-    meter: &'a Meter<'a>,
+    copy_into(client, table.name(), meter, |copy| {
+        copy.rows(seed, table, warehouse)
+    })
 }
 
 impl Copy<'_> {
@@ -199,29 +155,6 @@ impl Copy<'_> {
             }),
             _ => self.each(rows::orders(seed, w, d), |to, row| to.order(w, d, &row)),
         }
-    }
-
-    fn each<Row>(
-        &mut self,
-        rows: impl IntoIterator<Item = Row>,
-        encode: impl Fn(&mut Encoder, Row),
-    ) -> io::Result<()> {
-        for row in rows {
-            encode(&mut self.encoder, row);
-            if self.encoder.bytes().len() >= CHUNK {
-                self.send()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn send(&mut self) -> io::Result<()> {
-        if self.meter.stopped() {
-            return Err(io::Error::other("stopped"));
-        }
-        self.writer.write_all(self.encoder.bytes())?;
-        self.meter.add(self.encoder.clear());
-        Ok(())
     }
 }
 
@@ -262,132 +195,4 @@ fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
         ))?;
     }
     crew.statements("keys", "check the foreign keys of", &schema::VALIDATIONS)
-}
-
-/// Counts what the threads of one phase did and tells them when to give up.
-struct Meter<'a> {
-    done: AtomicU64,
-    failed: AtomicBool,
-    stop: &'a AtomicBool,
-}
-
-impl Meter<'_> {
-    fn add(&self, rows: u64) {
-        self.done.fetch_add(rows, Ordering::Relaxed);
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-}
-
-/// The connections of a load, and whom to tell and obey.
-struct Crew<'a> {
-    clients: Vec<Client>,
-    progress: &'a (dyn Fn(Progress) + Sync),
-    stop: &'a AtomicBool,
-}
-
-impl Crew<'_> {
-    /// Runs one statement a table, as many at once as there are connections.
-    fn statements(
-        &mut self,
-        phase: &'static str,
-        operation: &'static str,
-        statements: &[(Table, &str)],
-    ) -> Result<(), LoadError> {
-        let total = statements.len() as u64;
-        self.work(
-            phase,
-            statements,
-            total,
-            &|client, (table, statement), meter| {
-                client
-                    .batch_execute(statement)
-                    .map_err(sql(operation, format!("table {}", table.name())))?;
-                meter.add(1);
-                Ok(())
-            },
-        )?;
-        Ok(())
-    }
-
-    /// Does the jobs in order, each by the next connection that is free; returns what was counted.
-    fn work<Job: Sync>(
-        &mut self,
-        phase: &'static str,
-        jobs: &[Job],
-        total: u64,
-        job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
-    ) -> Result<u64, LoadError> {
-        let meter = Meter {
-            done: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-            stop: self.stop,
-        };
-        let next = AtomicUsize::new(0);
-        let tokens: Vec<_> = self.clients.iter().map(Client::cancel_token).collect();
-        let (sender, results) = mpsc::channel();
-        let mut outcome = Ok(());
-        std::thread::scope(|scope| {
-            for client in &mut self.clients {
-                let (sender, next, meter) = (sender.clone(), &next, &meter);
-                scope.spawn(move || {
-                    let result = take_jobs(client, jobs, next, meter, job);
-                    // The receiver outlives the threads.
-                    let _ = sender.send(result);
-                });
-            }
-            drop(sender);
-            loop {
-                match results.recv_timeout(TICK) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => {
-                        // The cause, rather than what it made the other threads stop for.
-                        if outcome
-                            .as_ref()
-                            .err()
-                            .is_none_or(LoadError::is_interruption)
-                        {
-                            outcome = Err(error);
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if meter.stopped() {
-                    // A long statement does not look at the flag. One that has just ended is not
-                    // there to cancel, which is no failure.
-                    tokens
-                        .iter()
-                        .for_each(|token| drop(token.cancel_query(NoTls)));
-                }
-                (self.progress)(Progress {
-                    phase,
-                    rows: meter.done.load(Ordering::Relaxed),
-                    rows_total: total,
-                });
-            }
-        });
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(LoadError::Stopped);
-        }
-        outcome.map(|()| meter.done.into_inner())
-    }
-}
-
-fn take_jobs<Job>(
-    client: &mut Client,
-    jobs: &[Job],
-    next: &AtomicUsize,
-    meter: &Meter<'_>,
-    job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
-) -> Result<(), LoadError> {
-    while !meter.stopped() {
-        let Some(taken) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {
-            break;
-        };
-        job(client, taken, meter).inspect_err(|_| meter.failed.store(true, Ordering::Relaxed))?;
-    }
-    Ok(())
 }

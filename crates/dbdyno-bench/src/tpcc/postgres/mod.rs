@@ -10,7 +10,9 @@
 
 pub(crate) mod connect;
 pub(crate) mod consistency;
-mod copy;
+pub(crate) mod copy;
+pub(crate) mod copy_into;
+pub(crate) mod crew;
 mod delivery;
 pub(crate) mod loader;
 mod new_order;

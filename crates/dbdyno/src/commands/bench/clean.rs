@@ -1,6 +1,6 @@
 //! `bench clean`: removes what a load of dbdyno made, and nothing else.
 
-use dbdyno_bench::tpcc;
+use dbdyno_bench::{oltp, tpcc};
 use dbdyno_model::Connection;
 
 use super::options::{self, Named};
@@ -11,15 +11,21 @@ use crate::printer::Printer;
 pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failure> {
     let named = options::named(arguments)?;
     let connection = options::connection(arguments)?;
+    let what = match of(&named, &connection)? {
+        true => format!("the tables of {} are removed", arguments.workload),
+        false => "there was nothing to remove: no load of dbdyno vouches for its tables".to_owned(),
+    };
+    printer.result(&format!("{}: {what}\n", connection.display()))
+}
+
+/// Removes the workload's tables, if they are such as a load makes; whether they were.
+pub(super) fn of(named: &Named, connection: &Connection) -> Result<bool, Failure> {
     match named {
-        Named::Tpcc => {
-            let removed = tpcc(&connection)?;
-            let what = match removed {
-                true => "the tables of tpcc are removed",
-                false => "there was nothing to remove: no load of dbdyno vouches for its tables",
-            };
-            printer.result(&format!("{}: {what}\n", connection.display()))
-        }
+        Named::Tpcc => tpcc(connection),
+        Named::Oltp(config) => oltp::clean(connection, config).map_err(|error| {
+            let hint = error.hint().map(str::to_owned);
+            Failure::new(Exit::Usage, error.to_string(), hint)
+        }),
         Named::Script(file) => Err(Failure::usage(
             format!("dbdyno cannot know what {file} has made"),
             "remove it as the file's setup made it",
@@ -27,8 +33,7 @@ pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failur
     }
 }
 
-/// Whether there was something to remove.
-pub(super) fn tpcc(connection: &Connection) -> Result<bool, Failure> {
+fn tpcc(connection: &Connection) -> Result<bool, Failure> {
     tpcc::clean(connection).map_err(|error| {
         let message = format!("{}: {}", connection.display(), error.deepest());
         Failure::new(Exit::Usage, message, error.hint().map(str::to_owned))

@@ -1,11 +1,12 @@
 //! `bench list`: the workloads there are.
 
+use dbdyno_bench::oltp::Kind;
 use dbdyno_report::hang;
 
 use crate::exit::Failure;
 use crate::printer::Printer;
 
-const WORKLOADS: [(&str, &str); 2] = [
+const OWN: [(&str, &str); 2] = [
     (
         "tpcc",
         "TPC-C's nine tables and five transactions, its twelve checks; --mode",
@@ -17,9 +18,12 @@ const WORKLOADS: [(&str, &str); 2] = [
 ];
 
 pub(super) fn run(printer: &Printer) -> Result<(), Failure> {
-    let widest = WORKLOADS.iter().map(|(name, _)| name.len()).max();
+    let sysbench = Kind::ALL.map(|kind| (kind.name(), kind.description()));
+    let [tpcc, file] = OWN;
+    let all = [&[tpcc][..], &sysbench, &[file]].concat();
+    let widest = all.iter().map(|(name, _)| name.len()).max();
     let mut text = String::new();
-    for (name, what) in WORKLOADS {
+    for (name, what) in all {
         let first = format!("{name:<width$}  ", width = widest.unwrap_or(0));
         for line in hang(&first, what, printer.width()) {
             text.push_str(&line);

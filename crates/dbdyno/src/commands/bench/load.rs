@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
 use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_report::number;
@@ -27,14 +28,18 @@ pub(super) fn run(
             let (warehouses, seed) = (arguments.warehouses, arguments.seed);
             Workload::Tpcc(tpcc::Config { warehouses, seed }, Mode::default())
         }
+        Named::Oltp(config) => Workload::Oltp(oltp::Config {
+            seed: arguments.seed,
+            ..*config
+        }),
         Named::Script(file) => {
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
             Workload::Script(Arc::new(target::read_script(file, hint)?))
         }
     };
     let connection = options::connection(&arguments.data)?;
-    if arguments.replace && matches!(named, Named::Tpcc) {
-        clean::tpcc(&connection)?;
+    if arguments.replace {
+        clean::of(&named, &connection)?;
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
@@ -56,7 +61,7 @@ pub(super) fn run(
         connection.display(),
         number::count(loaded.rows),
         match named {
-            Named::Tpcc => "rows",
+            Named::Tpcc | Named::Oltp(_) => "rows",
             Named::Script(_) => "statements",
         },
         number::duration(loaded.seconds)
@@ -82,15 +87,18 @@ fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
             None,
         );
     }
+    use oltp::LoadError::{Exists as SbtestExists, Load as Sbtest};
+    use tpcc::LoadError::{Connect, Exists};
     let exit = match error {
-        LoadError::Tpcc(tpcc::LoadError::Exists { .. } | tpcc::LoadError::Connect { .. })
+        LoadError::Tpcc(Exists { .. } | Connect { .. })
+        | LoadError::Oltp(SbtestExists(_) | Sbtest(Exists { .. } | Connect { .. }))
         | LoadError::Connect { .. }
         | LoadError::Target(_) => Exit::Usage,
         _ => Exit::Surroundings,
     };
     let hint = match error {
-        LoadError::Tpcc(tpcc::LoadError::Exists { .. }) => {
-            Some("--replace removes what an earlier load of dbdyno left, and nothing else".into())
+        LoadError::Tpcc(Exists { .. }) | LoadError::Oltp(SbtestExists(_)) => {
+            Some("--replace removes what an earlier load left, and nothing else".into())
         }
         _ => hint,
     };

@@ -1,14 +1,16 @@
 //! The server and the workload that `bench` is about, found before anything is started.
 
 use std::path::Path;
+use std::str::FromStr as _;
 use std::sync::Arc;
 
+use dbdyno_bench::oltp::{self, Kind};
 use dbdyno_bench::tpcc::{self, Mode, ReadBackError};
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_report::shell_word;
 
-use crate::cli::BenchData;
+use crate::cli::{BenchData, Sbtest};
 use crate::exit::{Exit, Failure};
 use crate::target;
 
@@ -16,10 +18,14 @@ use crate::target;
 #[derive(Debug, Clone)]
 pub(super) enum Named {
     Tpcc,
+    Oltp(oltp::Config),
     Script(String),
 }
 
 pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
+    if let Ok(kind) = Kind::from_str(&data.workload) {
+        return Ok(Named::Oltp(sbtest(kind, &data.sbtest)?));
+    }
     match data.workload.as_str() {
         "tpcc" => Ok(Named::Tpcc),
         file if file.contains(['.', '/']) || Path::new(file).exists() => {
@@ -29,6 +35,24 @@ pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
             format!("there is no workload {other}"),
             "dbdyno bench list names them; a file of your own statements is one too",
         )),
+    }
+}
+
+fn sbtest(kind: Kind, options: &Sbtest) -> Result<oltp::Config, Failure> {
+    let config = oltp::Config {
+        tables: options.tables,
+        table_size: options.table_size,
+        range_size: options.range_size,
+        distribution: options.rand_type,
+        skip_transactions: options.skip_trx,
+        ..oltp::Config::new(kind)
+    };
+    match config.refusal() {
+        Some(why) => Err(Failure::usage(
+            why,
+            "dbdyno bench run --help names the options",
+        )),
+        None => Ok(config),
     }
 }
 
@@ -48,16 +72,41 @@ pub(super) fn loaded(
             let stored = tpcc::read_back(connection).map_err(|error| unread(&error, connection))?;
             Ok(Workload::Tpcc(stored.config, mode.unwrap_or_default()))
         }
+        Named::Oltp(config) => Ok(Workload::Oltp(oltp::Config {
+            pipelined: match mode {
+                None | Some(Mode::Unbatched) => false,
+                Some(Mode::Pipelined) => true,
+                Some(Mode::Batched) => {
+                    return Err(Failure::usage(
+                        "--mode batched is for tpcc",
+                        "sysbench's workloads are unbatched or pipelined",
+                    ));
+                }
+            },
+            ..*config
+        })),
         Named::Script(file) => {
             if mode.is_some() {
                 return Err(Failure::usage(
-                    "--mode is for tpcc",
+                    "--mode is for tpcc and sysbench's workloads",
                     "a file's statements are sent as they stand there",
                 ));
             }
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
             Ok(Workload::Script(Arc::new(target::read_script(file, hint)?)))
         }
+    }
+}
+
+/// The workload as so many connections drive it.
+pub(super) fn driven_by(workload: &Workload, connections: u32) -> Workload {
+    match workload {
+        // Each connection has its own part of the table, as in sysbench.
+        Workload::Oltp(config) => Workload::Oltp(oltp::Config {
+            segments: connections,
+            ..*config
+        }),
+        other => other.clone(),
     }
 }
 

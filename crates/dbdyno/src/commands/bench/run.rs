@@ -116,6 +116,7 @@ fn one(
     interrupt: &Interrupt,
 ) -> Result<Ran, Failure> {
     let mut sampler = ServerSampler::open(&subject.connection)?;
+    let workload = options::driven_by(&subject.workload, connections);
     let options = Options {
         connections,
         threads: arguments.threads.map(usize::from),
@@ -130,8 +131,7 @@ fn one(
         subject.workload.description()
     ));
     let started_at = clock::now();
-    let mut driver =
-        Driver::start(&subject.connection, &subject.workload, &options).map_err(failure)?;
+    let mut driver = Driver::start(&subject.connection, &workload, &options).map_err(failure)?;
     // From here on what was measured is told, whatever happens.
     interrupt.watches(true);
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);

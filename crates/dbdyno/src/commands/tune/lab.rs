@@ -9,6 +9,8 @@ use crate::printer::Printer;
 
 /// Data, indexes and a clone of them, per warehouse.
 const WAREHOUSE_BYTES: u64 = 2 * (115 << 20);
+/// The same of a row of sbtest.
+const SBTEST_ROW_BYTES: u64 = 2 * 250;
 /// Two empty clusters and the write-ahead log of one run.
 const BASE_BYTES: u64 = 2 << 30;
 
@@ -53,6 +55,7 @@ pub(super) fn create(
         .map_err(|error| failure(&error))?;
     let scale = match &options.workload {
         Workload::Tpcc(config, _) => u64::from(config.warehouses) * WAREHOUSE_BYTES,
+        Workload::Oltp(config) => config.rows() * SBTEST_ROW_BYTES,
         // A script's setup is its own affair; the clone will say when the disk is full.
         Workload::Script(_) => 0,
     };

@@ -1,0 +1,114 @@
+//! sysbench's workloads on MySQL and MariaDB: what the other file asks of PostgreSQL, of the servers at hand.
+
+use std::sync::atomic::AtomicBool;
+
+use dbdyno_bench::driver::target;
+use dbdyno_bench::oltp::{Config, Kind, LoadError, clean, load};
+use dbdyno_bench::wire::Link;
+use dbdyno_model::connection::Connection;
+use dbdyno_testing::{MySql, MySqlBinaries};
+
+use super::{config, cycle, load_quietly};
+
+fn start(binaries: &MySqlBinaries) -> MySql {
+    let settings = [
+        ("innodb-doublewrite", "0"),
+        ("innodb-flush-log-at-trx-commit", "0"),
+        ("sync-binlog", "0"),
+        ("local-infile", "1"),
+    ];
+    MySql::start(binaries, &settings)
+}
+
+fn open(connection: &Connection) -> Link {
+    Link::open(&target(connection).unwrap()).unwrap()
+}
+
+/// A new database on the server.
+fn database(server: &MySql, name: &str) -> Connection {
+    let made = open(&server.connection()).run(&format!("CREATE DATABASE {name}"));
+    made.unwrap();
+    Connection {
+        database: name.into(),
+        ..server.connection()
+    }
+}
+
+fn number(link: &mut Link, sql: &str) -> i64 {
+    let mut number = None;
+    link.rows(&format!("SELECT CAST(({sql}) AS SIGNED)"), |mut row| {
+        number = Some(row.int()?);
+        Ok(())
+    })
+    .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    number.unwrap()
+}
+
+const TABLES: &str = "SELECT count(*) FROM information_schema.tables
+    WHERE table_schema = database() AND table_name LIKE 'sbtest%'";
+
+#[test]
+fn needs_mysql_every_kind_loads_runs_and_is_cleaned() {
+    for binaries in &MySqlBinaries::all() {
+        let server = start(binaries);
+        for kind in Kind::ALL {
+            let connection = database(&server, &kind.name().replace('-', "_"));
+            let mut link = open(&connection);
+            cycle(&connection, kind, |sql| number(&mut link, sql));
+            assert_eq!(number(&mut link, TABLES), 0);
+        }
+    }
+}
+
+#[test]
+fn needs_mysql_a_seed_gives_the_same_rows_on_any_number_of_threads_and_by_insert() {
+    for binaries in &MySqlBinaries::all() {
+        let server = start(binaries);
+        let mut loads = Vec::new();
+        for (name, threads, seed, files) in [
+            ("files", 1, 5, true),
+            ("inserted", 3, 5, false),
+            ("other", 2, 6, true),
+        ] {
+            let connection = database(&server, name);
+            let mut link = open(&connection);
+            link.run(&format!("SET GLOBAL local_infile = {files}"))
+                .unwrap();
+            let config = Config {
+                seed,
+                ..config(Kind::ReadWrite)
+            };
+            load_quietly(&connection, &config, threads);
+            let mut sums = Vec::new();
+            link.rows("CHECKSUM TABLE sbtest1, sbtest2", |mut row| {
+                row.skip()?;
+                sums.push(row.int()?);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(sums.len(), 2);
+            loads.push(sums);
+            // Ids go on behind the load.
+            link.run("INSERT INTO sbtest2 (k) VALUES (1)").unwrap();
+            assert_eq!(number(&mut link, "SELECT max(id) FROM sbtest2"), 1_001);
+        }
+        assert_eq!(loads[0], loads[1]);
+        assert_ne!(loads[0], loads[2]);
+    }
+}
+
+#[test]
+fn needs_mysql_a_table_that_is_there_is_left_alone() {
+    let all = MySqlBinaries::all();
+    let server = start(&all[0]);
+    let connection = database(&server, "taken");
+    let mut link = open(&connection);
+    link.run("CREATE TABLE sbtest2 (id int, k int, c text)")
+        .unwrap();
+    let config = config(Kind::ReadWrite);
+    let never = AtomicBool::new(false);
+    let refused = load(&connection, &config, 1, &|_| (), &never).unwrap_err();
+    assert!(matches!(refused, LoadError::Exists(table) if table == "sbtest2"));
+    clean(&connection, &config).unwrap();
+    assert_eq!(number(&mut link, TABLES), 1);
+}
