@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::command;
 
 /// What each crate may use of ours. An edge that is not here does not belong into the tree.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("dbdyno-model", &[]),
     ("dbdyno-stats", &[]),
     ("dbdyno-rules", &["model"]),
     ("dbdyno-report", &["model", "stats"]),
-    ("dbdyno-bench", &["model", "stats"]),
+    // Whom a server has to be, for all who connect to one.
+    ("dbdyno-tls", &["model"]),
+    ("dbdyno-bench", &["model", "stats", "tls"]),
     ("dbdyno-store", &["model"]),
-    ("dbdyno-target", &["model"]),
+    ("dbdyno-target", &["model", "tls"]),
     // What tests share: nobody may use it but as a dev-dependency.
     ("dbdyno-testing", &["target", "model"]),
     (

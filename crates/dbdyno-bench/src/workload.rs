@@ -7,7 +7,7 @@ use std::time::Instant;
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
-use crate::driver::{TargetError, client_config, deepest};
+use crate::driver::{ClientTarget, TargetError, client_tls_hint, deepest};
 use crate::oltp;
 use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
@@ -51,7 +51,10 @@ impl LoadError {
             Self::Oltp(error) => error.hint(),
             Self::Script(error) => error.hint(),
             Self::Target(error) => error.hint(),
-            Self::Connect { .. } => Some("check that the server runs and admits this user"),
+            Self::Connect { source, .. } => {
+                let own = client_tls_hint(source);
+                own.or(Some("check that the server runs and admits this user"))
+            }
             Self::Stopped => Some("what the setup made until then is left behind"),
         }
     }
@@ -143,13 +146,11 @@ impl Workload {
             Self::Script(script) => script,
         };
         let started = Instant::now();
-        let config = postgres::Config::from(client_config(connection)?);
-        let mut client = config
-            .connect(postgres::NoTls)
-            .map_err(|source| LoadError::Connect {
-                server: connection.display(),
-                source,
-            })?;
+        let client = ClientTarget::of(connection)?.open();
+        let mut client = client.map_err(|source| LoadError::Connect {
+            server: connection.display(),
+            source,
+        })?;
         let mut statements = 0;
         let complete = script.set_up(&mut client, stop, &mut |done, total| {
             statements = done as u64;
@@ -178,8 +179,7 @@ impl Workload {
             Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
             Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
             Self::Script(script) => {
-                let config = postgres::Config::from(client_config(connection)?);
-                let client = config.connect(postgres::NoTls);
+                let client = ClientTarget::of(connection)?.open();
                 let mut client = client.map_err(tpcc::ClientError::from)?;
                 Ok(script.check(&mut client).map_err(tpcc::ClientError::from)?)
             }

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod listening;
 mod mysql;
 mod place;
 mod running;
 mod servers;
 mod small_disk;
 
+pub use listening::Listening;
 pub use mysql::{MySql, MySqlBinaries};
 pub use place::Place;
 pub use running::{Running, settings};

@@ -2,6 +2,7 @@
 
 use super::connect::TargetError;
 use super::observed::Observed;
+use super::tls;
 use crate::script::ScriptError;
 use crate::wire::WireError;
 
@@ -48,7 +49,10 @@ impl DriverError {
     pub fn hint(&self) -> Option<&str> {
         Some(match self {
             Self::Target(error) => return error.hint(),
-            Self::Connect { source, .. } => {
+            Self::Connect { server, source } => {
+                if let Some(hint) = tls::hint(server, source) {
+                    return Some(hint);
+                }
                 match source.server().map(|error| error.sqlstate.as_str()) {
                     Some("53300") => "raise max_connections, or use fewer connections",
                     Some("28P01" | "28000") => "check the user and the password",
@@ -116,7 +120,7 @@ pub(crate) fn severity(error: &WireError) -> Severity {
             "57P01" | "57P02" | "57P03" => Severity::Gone,
             _ => Severity::Transaction,
         },
-        WireError::Closed | WireError::Io { .. } => Severity::Gone,
+        WireError::Closed | WireError::Io { .. } | WireError::Tls(_) => Severity::Gone,
         _ => Severity::Client,
     }
 }

@@ -16,6 +16,7 @@ mod pace;
 mod sampler;
 mod schedule;
 mod thread;
+mod tls;
 mod usage;
 
 use std::fs;
@@ -27,13 +28,14 @@ use std::time::{Duration, Instant};
 
 use dbdyno_model::connection::Connection;
 
-pub use connect::{TargetError, client_config, target};
+pub use connect::{ClientTarget, TargetError, target};
 pub use error::DriverError;
 pub(crate) use error::deepest;
 pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
+pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
 use crate::reactor::Alarm;

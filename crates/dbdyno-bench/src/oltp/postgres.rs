@@ -6,8 +6,9 @@ use super::LoadError;
 use super::load::Order;
 use super::rows::{Row, part, parts};
 use super::tables::{name, names};
+use crate::driver::ClientTarget;
 use crate::tpcc::Loaded;
-use crate::tpcc::postgres::connect::open;
+use crate::tpcc::postgres::connect::open_at;
 use crate::tpcc::postgres::copy::Encoder;
 use crate::tpcc::postgres::copy_into::copy_into;
 use crate::tpcc::postgres::crew::{Crew, sql};
@@ -17,11 +18,13 @@ pub(super) fn fill(
     order: Order<'_>,
     create: impl FnOnce() -> Result<(), LoadError>,
 ) -> Result<Loaded, LoadError> {
+    let server = ClientTarget::of(order.connect).map_err(|error| order.unreachable(error))?;
     let clients = (0..order.threads)
-        .map(|_| open(order.connect))
+        .map(|_| open_at(&server))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| order.unreachable(error))?;
     let mut crew = Crew {
+        server: &server,
         clients,
         progress: order.progress,
         stop: order.stop,

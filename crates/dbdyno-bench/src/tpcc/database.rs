@@ -32,7 +32,7 @@ pub fn load(
 /// Checks all conditions; takes seconds. PostgreSQL needs the right to create temporary tables.
 pub fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
     match connect.engine {
-        Engine::Postgres => Ok(postgres::consistency::check(connect, when)?),
+        Engine::Postgres => postgres::consistency::check(connect, when),
         Engine::MySql => mysql::consistency::check(connect, when),
     }
 }
@@ -40,10 +40,7 @@ pub fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError
 /// What the database says was loaded into it.
 pub fn read_back(connect: &Connection) -> Result<StoredConfig, ReadBackError> {
     match connect.engine {
-        Engine::Postgres => {
-            let client = postgres::connect::open(connect);
-            postgres::stored::read_back(&mut client.map_err(ClientError::from)?)
-        }
+        Engine::Postgres => postgres::stored::read_back(&mut postgres::connect::open(connect)?),
         Engine::MySql => mysql::stored::read_back(&mut mysql::connect::open(connect)?),
     }
 }

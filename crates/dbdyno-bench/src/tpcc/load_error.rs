@@ -3,7 +3,7 @@
 use postgres::error::SqlState;
 
 use super::MAX_WAREHOUSES;
-use crate::driver::{TargetError, deepest};
+use crate::driver::{TargetError, client_tls_hint, deepest, tls_hint};
 use crate::wire::{ServerError, WireError};
 
 /// What kept us from the server, or what it said, by whichever way it is talked to.
@@ -115,7 +115,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Warehouses(_) => Some("choose another number of warehouses"),
-            Self::Connect { source, .. } => Some(connect_hint(source)),
+            Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Exists { .. } => {
                 Some("choose an empty database, or remove an earlier load with bench clean")
             }
@@ -133,14 +133,15 @@ impl LoadError {
     }
 }
 
-fn connect_hint(source: &ClientError) -> &'static str {
+fn connect_hint(server: &str, source: &ClientError) -> &'static str {
     const UNKNOWN_DATABASE: u16 = 1049;
     let own = match source {
         ClientError::Target(error) => error.hint(),
         _ if source.number() == Some(UNKNOWN_DATABASE) => {
             Some("create the database, or name another")
         }
-        _ => None,
+        ClientError::Wire(error) => tls_hint(server, error),
+        ClientError::Postgres(error) => client_tls_hint(error),
     };
     own.unwrap_or("check that the server runs and admits this user")
 }

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use super::session::{Session, Target};
+use super::session::Session;
 use super::stream::Stream;
+use super::target::Target;
 use super::{Inbound, WireError, mysql, postgres};
 use crate::reactor::Reactor;
 

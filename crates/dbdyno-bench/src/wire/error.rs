@@ -26,6 +26,16 @@ impl ServerError {
             None => self.sqlstate.clone(),
         }
     }
+
+    /// Whether PostgreSQL's pg_hba.conf does not let the connection in.
+    pub(crate) fn is_hba(&self) -> bool {
+        Self::names_hba(&self.sqlstate, &self.message)
+    }
+
+    /// One code has two causes; the file's name survives every translation.
+    pub(crate) fn names_hba(sqlstate: &str, message: &str) -> bool {
+        sqlstate == "28000" && message.contains("pg_hba.conf")
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +56,12 @@ pub enum WireError {
     /// Before a connection is ready: the way in is not one that is spoken here.
     #[error("cannot authenticate: {0}")]
     Authentication(String),
+    /// Before a connection is ready: it has to be encrypted, and the server cannot.
+    #[error("TLS is required, and the server does not speak TLS")]
+    TlsNotOffered,
+    /// The server's certificate is not accepted, or the two sides do not agree on how to encrypt.
+    #[error("TLS failed: {0}")]
+    Tls(#[source] rustls::Error),
     /// A parameter or column has a type other than the one that the statement was written for.
     #[error("{0}")]
     Type(String),

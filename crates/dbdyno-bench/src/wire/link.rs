@@ -20,6 +20,12 @@ impl Link {
         Ok(Self { reactor, session })
     }
 
+    /// See [`Session::is_encrypted`].
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.session.is_encrypted()
+    }
+
     /// Runs a statement whose rows, if there are any, do not matter.
     ///
     /// # Errors

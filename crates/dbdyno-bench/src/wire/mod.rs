@@ -14,11 +14,14 @@ mod inbound;
 mod link;
 mod login;
 pub mod mysql;
+mod opening;
 mod params;
 pub mod postgres;
 mod row;
 mod session;
 mod stream;
+mod target;
+mod tls;
 
 use std::ops::Range;
 
@@ -28,8 +31,9 @@ pub use error::{ServerError, WireError};
 pub use link::Link;
 pub use params::Params;
 pub use row::Row;
-pub use session::{Engine, Sent, Session, Target, Tls};
+pub use session::{Sent, Session};
 pub use stream::Endpoint;
+pub use target::{Engine, Target, Tls};
 
 pub(crate) use cancel::Cancel;
 pub(crate) use inbound::Inbound;

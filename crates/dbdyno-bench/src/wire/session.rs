@@ -1,68 +1,14 @@
 //! One connection to a server: commands are queued, sent together and answered in order.
 
 use std::io;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-pub use dbdyno_model::Engine;
-use dbdyno_model::Secret;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-
+use super::opening::Opening;
 use super::row::Reader;
-use super::stream::{Endpoint, Stream};
-use super::{
-    Cancel, Done, Inbound, Login, LoginStep, Params, Row, Statement, Step, WireError, mysql,
-    postgres,
-};
+use super::stream::Stream;
+use super::target::{Engine, Target};
+use super::{Cancel, Done, Inbound, Params, Row, Statement, Step, WireError, mysql, postgres};
 use crate::reactor::Reactor;
-
-/// Everything that is needed to open a session, again and again.
-#[derive(Debug, Clone)]
-pub struct Target {
-    pub engine: Engine,
-    pub endpoint: Endpoint,
-    pub user: String,
-    pub password: Option<Secret>,
-    pub database: String,
-    pub tls: Option<Tls>,
-    /// For connecting and logging in together.
-    pub timeout: Duration,
-}
-
-impl Target {
-    fn password(&self) -> Option<&str> {
-        self.password.as_ref().map(Secret::expose)
-    }
-
-    fn postgres_login(&self) -> postgres::Login {
-        let tls = match &self.tls {
-            None => postgres::Tls::Never,
-            Some(tls) if tls.required => postgres::Tls::Require,
-            Some(_) => postgres::Tls::Prefer,
-        };
-        postgres::Login::new(&self.user, &self.database, self.password(), tls)
-    }
-
-    fn mysql_login(&self) -> mysql::Login {
-        let tls = match &self.tls {
-            None => mysql::Tls::Never,
-            Some(tls) if tls.required => mysql::Tls::Require,
-            Some(_) => mysql::Tls::Prefer,
-        };
-        let database = Some(self.database.as_str()).filter(|name| !name.is_empty());
-        let secure = matches!(self.endpoint, Endpoint::Unix(_));
-        mysql::Login::new(&self.user, database, self.password(), tls, secure)
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Tls {
-    pub config: Arc<ClientConfig>,
-    pub name: ServerName<'static>,
-    /// Else a server that speaks none is talked to in the clear.
-    pub required: bool,
-}
 
 #[derive(Debug)]
 enum Protocol {
@@ -112,7 +58,18 @@ impl Session {
     /// The server cannot be reached in time, or refuses.
     pub async fn open(reactor: &Reactor, target: &Target) -> Result<Self, WireError> {
         let deadline = Instant::now() + target.timeout;
-        let opening = Self::open_until(reactor, target, deadline);
+        let opening = async {
+            match Self::open_until(reactor, target, deadline).await {
+                Err(error) if target.gives_tls_up(&error) => {
+                    let plain = Target {
+                        tls: None,
+                        ..target.clone()
+                    };
+                    Self::open_until(reactor, &plain, deadline).await
+                }
+                opened => opened,
+            }
+        };
         let late = || Err(WireError::io("connect")(io::ErrorKind::TimedOut.into()));
         reactor.until(deadline, opening).await.unwrap_or_else(late)
     }
@@ -302,6 +259,12 @@ impl Session {
         let _ = self.flush().await;
     }
 
+    /// Whether it is TLS that the server and we speak.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.stream.is_encrypted()
+    }
+
     #[must_use]
     pub fn sent(&self) -> Sent {
         Sent {
@@ -399,33 +362,4 @@ impl Session {
 /// Nothing on this machine is read because a server asks for it.
 fn no_file(_: &mut Vec<u8>) -> bool {
     false
-}
-
-/// A session that is not ready yet.
-struct Opening {
-    stream: Stream,
-    inbound: Inbound,
-    out: Vec<u8>,
-}
-
-impl Opening {
-    async fn log_in(&mut self, login: &mut impl Login, tls: Option<&Tls>) -> Result<(), WireError> {
-        loop {
-            let step = login.step(&mut self.inbound, &mut self.out)?;
-            if step != LoginStep::More && !self.out.is_empty() {
-                self.stream.write_all(&self.out).await?;
-                self.out.clear();
-            }
-            match step {
-                LoginStep::Ready => return Ok(()),
-                LoginStep::Send => {}
-                LoginStep::More => self.stream.read(&mut self.inbound).await?,
-                LoginStep::StartTls => {
-                    let tls = tls.ok_or_else(|| WireError::protocol("TLS was not asked for"))?;
-                    self.stream
-                        .start_tls(Arc::clone(&tls.config), tls.name.clone())?;
-                }
-            }
-        }
-    }
 }

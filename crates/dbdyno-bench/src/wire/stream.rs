@@ -40,6 +40,10 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// # Errors
     /// The server cannot be reached before the deadline: the last address's reason.
     pub(crate) async fn connect(
@@ -92,9 +96,7 @@ impl Stream {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
     ) -> Result<(), WireError> {
-        let tls = rustls::ClientConnection::new(config, name)
-            .map_err(io::Error::other)
-            .map_err(WireError::io("begin TLS"))?;
+        let tls = rustls::ClientConnection::new(config, name).map_err(WireError::Tls)?;
         self.tls = Some(Box::new(tls));
         Ok(())
     }
@@ -175,7 +177,7 @@ impl Stream {
                     if let Err(error) = tls.process_new_packets() {
                         // The alert tells the server why.
                         let _ = tls.write_tls(&mut Socket(&self.socket));
-                        return Err(WireError::io(OPERATION)(io::Error::other(error)));
+                        return Err(WireError::Tls(error));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,

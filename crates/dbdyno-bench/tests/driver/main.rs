@@ -7,6 +7,7 @@ mod ends;
 mod failures;
 mod pace;
 mod reconnect;
+mod tls;
 mod tpcc;
 
 use std::sync::atomic::AtomicBool;
@@ -21,7 +22,13 @@ use dbdyno_testing::{Running, binaries};
 
 const SETTINGS: [(&str, &str); 2] = [("deadlock_timeout", "10ms"), ("max_connections", "20")];
 
-/// A running server, one at a time, since times are tested.
+/// One test at a time, since times are tested.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running server.
 struct Fixture {
     running: Running,
     _alone: MutexGuard<'static, ()>,
@@ -29,8 +36,7 @@ struct Fixture {
 
 impl Fixture {
     fn start() -> Self {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         Self {
             running: Running::start(binaries(), &SETTINGS),
             _alone: alone,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dbdyno_bench::driver::{client_config, target};
+use dbdyno_bench::driver::{ClientTarget, target};
 use dbdyno_bench::oltp::{Config, Distribution, Kind, LoadError, Terminal, check, clean, load};
 use dbdyno_bench::reactor::{Alarm, Reactor};
 use dbdyno_bench::tpcc::When;
@@ -16,7 +16,7 @@ use dbdyno_bench::wire::{Session, Target};
 use dbdyno_model::connection::Connection;
 use dbdyno_target::lab::Binaries;
 use dbdyno_testing::{Running, all_binaries, binaries};
-use postgres::{Client, NoTls};
+use postgres::Client;
 
 /// Of each test: terminals, and transactions on each.
 const TERMINALS: u32 = 4;
@@ -28,8 +28,7 @@ fn start(binaries: Binaries) -> Running {
 }
 
 fn client(connection: &Connection) -> Client {
-    let config = client_config(connection).unwrap();
-    postgres::Config::from(config).connect(NoTls).unwrap()
+    ClientTarget::of(connection).unwrap().open().unwrap()
 }
 
 /// Two tables of a thousand rows.

@@ -12,22 +12,21 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use dbdyno_bench::driver::{client_config, target};
+use dbdyno_bench::driver::{ClientTarget, target};
 use dbdyno_bench::reactor::{Alarm, Reactor};
 use dbdyno_bench::tpcc::{Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load};
 use dbdyno_bench::wire::{Session, Target};
 use dbdyno_model::connection::Connection;
 use dbdyno_target::lab::Binaries;
 use dbdyno_testing::Running;
-use postgres::{Client, NoTls};
+use postgres::Client;
 
 fn start(binaries: Binaries) -> Running {
     Running::start(binaries, &[("fsync", "off")])
 }
 
 fn client(connection: &Connection) -> Client {
-    let config = client_config(connection).unwrap();
-    postgres::Config::from(config).connect(NoTls).unwrap()
+    ClientTarget::of(connection).unwrap().open().unwrap()
 }
 
 fn number(connection: &Connection, sql: &str) -> i64 {

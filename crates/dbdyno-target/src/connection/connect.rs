@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use ::postgres::error::SqlState;
 use ::postgres::{Client, Config, NoTls};
-use dbdyno_model::{Address, Connection, SslMode};
-
-use super::tls;
+use dbdyno_model::{Address, Connection, Engine, SslMode};
+use dbdyno_tls::Refusal;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
+    #[error("{target} is a MySQL or MariaDB server, and this takes a PostgreSQL server")]
+    OtherEngine { target: String },
     #[error("nothing listens on {place}")]
     Refused { place: String, is_local: bool },
     #[error("there is no socket {path}")]
@@ -63,6 +65,7 @@ impl ConnectError {
     /// What to do next, where there is something to say.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::OtherEngine { .. } => "write postgres://user@host:5432/database".into(),
             Self::Refused { place, is_local } if *is_local => format!(
                 "is the server running? `ss -ltnx` lists what listens; it is not on {place}"
             ),
@@ -123,11 +126,16 @@ impl ConnectError {
     }
 }
 
-/// Opens a session.
+/// Opens a session with a PostgreSQL server.
 ///
 /// # Errors
 /// Names the cause in the user's terms; no password is ever part of it.
 pub fn connect(connection: &Connection) -> Result<Client, ConnectError> {
+    if connection.engine != Engine::Postgres {
+        return Err(ConnectError::OtherEngine {
+            target: connection.display(),
+        });
+    }
     let first = attempt(connection, connection.ssl_mode);
     if connection.ssl_mode != SslMode::Prefer {
         return first;
@@ -147,13 +155,14 @@ fn attempt(connection: &Connection, mode: SslMode) -> Result<Client, ConnectErro
     let config = config(connection, mode);
     let connector = match mode {
         SslMode::Disable => None,
-        mode => Some(
-            tls::connector(mode, connection.ssl_root_cert.as_deref()).map_err(|error| {
+        mode => {
+            let config = dbdyno_tls::client_config(mode, connection.ssl_root_cert.as_deref());
+            Some(MakeRustlsConnect::new(config.map_err(|error| {
                 ConnectError::Tls {
                     why: error.to_string(),
                 }
-            })?,
-        ),
+            })?))
+        }
     };
     // The driver limits the time for the TCP handshake only, and a server that is stopped or
     // drowning accepts and then says nothing: the thread is left behind in that case.
@@ -332,13 +341,10 @@ fn classify_tls(error: &::postgres::Error, connection: &Connection) -> Option<Co
     }
     let inner = tls_error(cause.downcast_ref::<io::Error>()?)?;
     let why = inner.to_string();
-    Some(match inner {
-        rustls::Error::InvalidCertificate(
-            rustls::CertificateError::NotValidForName
-            | rustls::CertificateError::NotValidForNameContext { .. },
-        ) => ConnectError::WrongName { host, why },
-        rustls::Error::InvalidCertificate(_) => ConnectError::Untrusted { host, why },
-        _ => ConnectError::Tls { why },
+    Some(match Refusal::of(inner) {
+        Refusal::WrongName => ConnectError::WrongName { host, why },
+        Refusal::Untrusted => ConnectError::Untrusted { host, why },
+        Refusal::Protocol => ConnectError::Tls { why },
     })
 }
 

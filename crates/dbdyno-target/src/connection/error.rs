@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
+/// What a malformed URI of a MySQL or MariaDB server is called, so that the hint fits it.
+pub(super) const MYSQL_URI: &str = "MySQL URI";
+
 /// No variant holds text out of a part that may be a password: values are described, not quoted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    #[error("neither a postgres:// URI nor key=value parameters nor the name of a database")]
+    #[error(
+        "neither a postgres:// or mysql:// URI nor key=value parameters nor the name of a database"
+    )]
     NotUnderstood,
-    #[error("{0}:// is no address of a PostgreSQL server")]
+    #[error("{0}:// is no address of a PostgreSQL, MySQL or MariaDB server")]
     OtherScheme(String),
     #[error("cannot read the connection {form}: {why}")]
     Malformed {
@@ -21,6 +26,8 @@ pub enum ConnectionError {
         name: String,
         nearest: Option<&'static str>,
     },
+    #[error("unknown parameter `{name}` in the MySQL URI")]
+    UnknownMySqlParameter { name: String },
     #[error("the connection parameter `{parameter}` is not {expected}")]
     BadValue {
         parameter: &'static str,
@@ -53,7 +60,12 @@ impl ConnectionError {
             Self::NotUnderstood => {
                 "write postgres://user@host:5432/database, or host=… user=… dbname=…".into()
             }
-            Self::OtherScheme(_) => "write postgres://user@host:5432/database".into(),
+            Self::OtherScheme(_) => "write postgres://user@host:5432/database, or \
+                                     mysql://user@host:3306/database"
+                .into(),
+            Self::Malformed {
+                form: MYSQL_URI, ..
+            } => "the form is mysql://user@host:3306/database?ssl-mode=REQUIRED".into(),
             Self::Malformed { .. } | Self::NoUser => {
                 "the form is postgres://user@host:5432/database?sslmode=require".into()
             }
@@ -66,6 +78,11 @@ impl ConnectionError {
                     "the parameters are those of libpq: host, port, user, dbname, sslmode, …".into()
                 }
             },
+            Self::UnknownMySqlParameter { .. } => {
+                "the parameters are socket, ssl-mode, ssl-ca and connect-timeout; user, password, \
+                 host, port and database stand in front of the `?`"
+                    .into()
+            }
             Self::BadValue { .. } => return None,
             Self::Unsupported { instead, .. } => (*instead).into(),
             Self::SeveralHosts => "name the one server that is to be tuned".into(),

@@ -3,11 +3,11 @@
 mod connect;
 mod conninfo;
 mod error;
+mod mysql;
 mod parameters;
 mod passfile;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod uri;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
 pub use connect::{ConnectError, connect};
 pub use error::ConnectionError;
+#[doc(hidden)]
+pub use mysql::read_options;
 
 use parameters::Parameters;
 
@@ -24,7 +26,8 @@ const DEFAULT_TIMEOUT_S: u64 = 10;
 
 /// Resolves a URI, key=value parameters or the name of a database to one connection.
 ///
-/// What is not given comes from the variables of libpq, then from the password file.
+/// What is not given comes from the variables of libpq, then from the password file; behind
+/// `mysql://` and `mariadb://`, from the variables of their client, then from its option files.
 ///
 /// # Errors
 /// Where `target` cannot be read, asks for what is not supported, or finds an open password file.
@@ -39,7 +42,11 @@ pub fn resolve(
 struct Machine {
     user: Option<String>,
     home: Option<PathBuf>,
+    /// PostgreSQL's.
     socket_directories: Vec<PathBuf>,
+    mysql_sockets: Vec<PathBuf>,
+    /// Everybody's; `~/.my.cnf` comes after them.
+    mysql_option_files: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -55,7 +62,26 @@ impl Machine {
             user: field(0),
             home: field(5).map(PathBuf::from),
             socket_directories: vec!["/var/run/postgresql".into(), "/tmp".into()],
+            mysql_sockets: mysql::SOCKETS.iter().map(PathBuf::from).collect(),
+            mysql_option_files: mysql::OPTION_FILES.iter().map(PathBuf::from).collect(),
         }
+    }
+
+    fn home(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+        environment("HOME")
+            .map(PathBuf::from)
+            .or_else(|| self.home.clone())
+    }
+
+    /// Who the user is to a server that was told no name.
+    fn user(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<String, ConnectionError> {
+        self.user
+            .clone()
+            .or_else(|| environment("USER"))
+            .ok_or(ConnectionError::NoUser)
     }
 
     /// The directory with the server's socket, or else the first one that exists.
@@ -76,30 +102,25 @@ fn resolve_on(
     target: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Connection, ConnectionError> {
+    for (scheme, flavour) in mysql::SCHEMES {
+        if let Some(rest) = target.strip_prefix(*scheme) {
+            return mysql::resolve_on(machine, *flavour, rest, environment);
+        }
+    }
     let mut given = parse(target)?;
     given.fill(environment)?;
-    let home = environment("HOME")
-        .map(PathBuf::from)
-        .or_else(|| machine.home.clone());
+    let home = machine.home(environment);
 
-    let port = match given.get("port") {
-        Some(port) => port
-            .parse()
-            .ok()
-            .filter(|port| *port > 0)
-            .ok_or(port_expected(port))?,
-        None => 5432,
-    };
+    let port = given.get("port").map(read_port).transpose()?;
+    let port = port.unwrap_or(5432);
     let address = match given.get("host") {
         Some(host) => read_host(host)?,
         None => Address::Socket(machine.socket_directory(port)),
     };
-    let user = given
-        .get("user")
-        .map(str::to_owned)
-        .or_else(|| machine.user.clone())
-        .or_else(|| environment("USER"))
-        .ok_or(ConnectionError::NoUser)?;
+    let user = match given.get("user") {
+        Some(user) => user.to_owned(),
+        None => machine.user(environment)?,
+    };
     let mut connection = Connection {
         engine: Engine::Postgres,
         address,
@@ -109,7 +130,7 @@ fn resolve_on(
         user,
         ssl_mode: SslMode::Disable,
         ssl_root_cert: None,
-        connect_timeout_s: read_timeout(given.get("connect_timeout"))?,
+        connect_timeout_s: read_timeout("connect_timeout", given.get("connect_timeout"))?,
     };
     (connection.ssl_mode, connection.ssl_root_cert) =
         read_tls(&given, &connection, home.as_deref())?;
@@ -151,14 +172,15 @@ fn parse(target: &str) -> Result<Parameters, ConnectionError> {
     Ok(parameters)
 }
 
-fn port_expected(port: &str) -> ConnectionError {
+fn read_port(port: &str) -> Result<u16, ConnectionError> {
     if port.contains(',') {
-        return ConnectionError::SeveralHosts;
+        return Err(ConnectionError::SeveralHosts);
     }
-    ConnectionError::BadValue {
+    let number = port.parse().ok().filter(|number| *number > 0);
+    number.ok_or(ConnectionError::BadValue {
         parameter: "port",
         expected: "a number from 1 to 65535",
-    }
+    })
 }
 
 fn read_host(host: &str) -> Result<Address, ConnectionError> {
@@ -177,7 +199,7 @@ fn read_host(host: &str) -> Result<Address, ConnectionError> {
 }
 
 /// Zero and less wait for ever, as in libpq.
-fn read_timeout(seconds: Option<&str>) -> Result<u64, ConnectionError> {
+fn read_timeout(parameter: &'static str, seconds: Option<&str>) -> Result<u64, ConnectionError> {
     let Some(seconds) = seconds else {
         return Ok(DEFAULT_TIMEOUT_S);
     };
@@ -185,7 +207,7 @@ fn read_timeout(seconds: Option<&str>) -> Result<u64, ConnectionError> {
         .trim()
         .parse()
         .map_err(|_| ConnectionError::BadValue {
-            parameter: "connect_timeout",
+            parameter,
             expected: "a whole number of seconds",
         })?;
     Ok(u64::try_from(seconds).unwrap_or(0))

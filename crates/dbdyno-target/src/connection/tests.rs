@@ -12,6 +12,8 @@ fn machine() -> Machine {
         user: Some("os".into()),
         home: Some("/nonexistent".into()),
         socket_directories: vec!["/nonexistent/run".into(), "/nonexistent/tmp".into()],
+        mysql_sockets: Vec::new(),
+        mysql_option_files: Vec::new(),
     }
 }
 
@@ -163,7 +165,7 @@ fn what_cannot_be_done_is_said_with_the_way_out() {
         ConnectionError::SeveralHosts
     ));
     assert!(matches!(
-        error("mysql://h"),
+        error("redis://h"),
         ConnectionError::OtherScheme(_)
     ));
     assert!(matches!(

@@ -1,11 +1,41 @@
-//! `postgres://user:password@host:port/database?parameter=value`, read the way libpq reads it.
+//! `scheme://user:password@host:port/database?parameter=value`, read the way libpq reads it.
 
 use super::error::ConnectionError;
 use super::parameters::Parameters;
 
-/// Reads what follows the `//`.
+/// What a piece of a URI tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    User,
+    Password,
+    Host,
+    Port,
+    Database,
+    /// The parameter of that name, from behind the `?`.
+    Query(&'a str),
+}
+
+/// Takes a part with its decoded value; an empty one was not given.
+type Set<'a> = dyn FnMut(Part<'_>, String) -> Result<(), ConnectionError> + 'a;
+
+/// Reads what follows the `//` of a PostgreSQL server's URI.
 pub(super) fn parse(text: &str) -> Result<Parameters, ConnectionError> {
     let mut parameters = Parameters::default();
+    read(text, &mut |part, value| match part {
+        Part::User => parameters.set("user", value),
+        Part::Password => parameters.set("password", value),
+        Part::Host => parameters.set("host", value),
+        Part::Port => parameters.set("port", value),
+        Part::Database => parameters.set("dbname", value),
+        // What JDBC users write.
+        Part::Query("ssl") if value == "true" => parameters.set("sslmode", "require".into()),
+        Part::Query(name) => parameters.set(name, value),
+    })?;
+    Ok(parameters)
+}
+
+/// Takes any URI of a server apart: what follows its `//`.
+pub(super) fn read(text: &str, set: &mut Set<'_>) -> Result<(), ConnectionError> {
     let (user_info, rest) = match text.find(['@', '/']) {
         Some(at) if text[at..].starts_with('@') => (Some(&text[..at]), &text[at + 1..]),
         _ => (None, text),
@@ -19,23 +49,22 @@ pub(super) fn parse(text: &str) -> Result<Parameters, ConnectionError> {
     if location.contains('@') {
         return Err(ConnectionError::Ambiguous);
     }
-    let result = (|| {
+    let mut parts = || {
         if let Some(user_info) = user_info {
             let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
-            parameters.set("user", decode(user)?)?;
-            parameters.set("password", decode(password)?)?;
+            set(Part::User, decode(user)?)?;
+            set(Part::Password, decode(password)?)?;
         }
-        read_location(location, &mut parameters)?;
-        read_query(query.unwrap_or(""), &mut parameters)
-    })();
-    match result {
+        read_location(location, set)?;
+        read_query(query.unwrap_or(""), set)
+    };
+    match parts() {
         Err(_) if rest.contains('@') => Err(ConnectionError::Ambiguous),
-        Err(error) => Err(error),
-        Ok(()) => Ok(parameters),
+        result => result,
     }
 }
 
-fn read_location(location: &str, parameters: &mut Parameters) -> Result<(), ConnectionError> {
+fn read_location(location: &str, set: &mut Set<'_>) -> Result<(), ConnectionError> {
     let (authority, database) = location.split_once('/').unwrap_or((location, ""));
     if authority.contains(',') {
         return Err(ConnectionError::SeveralHosts);
@@ -58,23 +87,17 @@ fn read_location(location: &str, parameters: &mut Parameters) -> Result<(), Conn
             None => (authority, ""),
         }
     };
-    parameters.set("host", decode(host)?)?;
-    parameters.set("port", decode(port)?)?;
-    parameters.set("dbname", decode(database)?)
+    set(Part::Host, decode(host)?)?;
+    set(Part::Port, decode(port)?)?;
+    set(Part::Database, decode(database)?)
 }
 
-fn read_query(query: &str, parameters: &mut Parameters) -> Result<(), ConnectionError> {
+fn read_query(query: &str, set: &mut Set<'_>) -> Result<(), ConnectionError> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair
             .split_once('=')
             .ok_or(malformed("a parameter behind the `?` has no `=`"))?;
-        let (name, value) = (decode(name)?, decode(value)?);
-        // What JDBC users write.
-        if name == "ssl" && value == "true" {
-            parameters.set("sslmode", "require".into())?;
-        } else {
-            parameters.set(&name, value)?;
-        }
+        set(Part::Query(&decode(name)?), decode(value)?)?;
     }
     Ok(())
 }

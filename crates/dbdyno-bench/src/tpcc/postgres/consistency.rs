@@ -9,7 +9,9 @@ use dbdyno_model::run::Check;
 use postgres::{Client, Error, IsolationLevel, Transaction};
 
 use super::connect;
+use crate::driver::ClientTarget;
 use crate::tpcc::conditions::{SHOWN, Violations, When, checks};
+use crate::tpcc::load_error::ClientError;
 
 /// Connections a check uses at most.
 const CONNECTIONS: i16 = 3;
@@ -190,8 +192,12 @@ fn conditions(when: When) -> impl Iterator<Item = &'static Condition> {
 /// Checks all conditions; takes seconds, and needs the right to create temporary tables.
 ///
 /// Blocks, and must not be called from within an async runtime.
-pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, Error> {
-    let mut first = connect::open(connect)?;
+pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+    Ok(check_at(&ClientTarget::of(connect)?, when)?)
+}
+
+fn check_at(server: &ClientTarget, when: When) -> Result<Vec<Check>, Error> {
+    let mut first = connect::open_at(server)?;
     let mut first = snapshot(&mut first)?;
     let id: String = first
         .query_one("SELECT pg_export_snapshot()", &[])?
@@ -204,7 +210,7 @@ pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, Erro
             .map(|range| {
                 let id = &id;
                 scope.spawn(move || {
-                    let mut client = connect::open(connect)?;
+                    let mut client = connect::open_at(server)?;
                     let mut transaction = snapshot(&mut client)?;
                     transaction.batch_execute(&format!("SET TRANSACTION SNAPSHOT '{id}'"))?;
                     check_range(transaction, *range, when)

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use postgres::{Client, NoTls};
+use postgres::Client;
 
+use crate::driver::ClientTarget;
 use crate::tpcc::load::Progress;
 use crate::tpcc::load_error::LoadError;
 use crate::tpcc::schema::Table;
@@ -32,6 +33,7 @@ impl Meter<'_> {
 
 /// The connections of a load, and whom to tell and obey.
 pub(crate) struct Crew<'a> {
+    pub(crate) server: &'a ClientTarget,
     pub(crate) clients: Vec<Client>,
     pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
     pub(crate) stop: &'a AtomicBool,
@@ -109,7 +111,7 @@ impl Crew<'_> {
                     // there to cancel, which is no failure.
                     tokens
                         .iter()
-                        .for_each(|token| drop(token.cancel_query(NoTls)));
+                        .for_each(|token| drop(self.server.cancel(token)));
                 }
                 (self.progress)(Progress {
                     phase,

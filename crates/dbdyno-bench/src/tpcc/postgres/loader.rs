@@ -18,8 +18,9 @@ use postgres::error::SqlState;
 use super::copy_into::{Copy, copy_into};
 use super::crew::{Crew, Meter, sql};
 use super::{connect, schema, stored};
+use crate::driver::ClientTarget;
 use crate::tpcc::load::{Loaded, Progress};
-use crate::tpcc::load_error::LoadError;
+use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::schema::{Table, rows_total};
 use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
 
@@ -37,14 +38,17 @@ pub(crate) fn load(
     if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
         return Err(LoadError::Warehouses(config.warehouses));
     }
+    let unreachable = |source: ClientError| LoadError::Connect {
+        server: connect.display(),
+        source,
+    };
+    let server = ClientTarget::of(connect).map_err(|error| unreachable(error.into()))?;
     let clients = (0..threads.max(1))
-        .map(|_| connect::open(connect))
+        .map(|_| connect::open_at(&server))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|source| LoadError::Connect {
-            server: connect.display(),
-            source: source.into(),
-        })?;
+        .map_err(|error| unreachable(error.into()))?;
     let mut crew = Crew {
+        server: &server,
         clients,
         progress,
         stop,

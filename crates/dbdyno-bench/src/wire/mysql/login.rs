@@ -168,9 +168,7 @@ impl Login {
             Tls::Never => Ok(false),
             Tls::Prefer => Ok(offered && !self.secure_transport),
             Tls::Require if offered => Ok(true),
-            Tls::Require => Err(WireError::Authentication(
-                "TLS is required, and the server does not offer it".to_owned(),
-            )),
+            Tls::Require => Err(WireError::TlsNotOffered),
         }
     }
 

@@ -72,9 +72,7 @@ impl Login {
                 self.state = State::Open;
                 Ok(LoginStep::StartTls)
             }
-            [b'N', ..] if self.tls == Tls::Require => Err(WireError::Authentication(
-                "TLS is required, and the server does not speak TLS".to_owned(),
-            )),
+            [b'N', ..] if self.tls == Tls::Require => Err(WireError::TlsNotOffered),
             [b'N'] => {
                 inbound.consume(1);
                 self.start(inbound, out)

@@ -2,10 +2,10 @@
 
 use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
 use dbdyno_bench::workload::Workload;
+use dbdyno_model::Connection;
 use dbdyno_model::bench::{Bench, Target};
 use dbdyno_model::run::{DriverUse, OpenLoop, Second};
 use dbdyno_model::tune::Machine;
-use dbdyno_model::{Address, Connection, SslMode};
 use dbdyno_stats::{drifts, mser5, slope_per_window};
 use dbdyno_target::process;
 
@@ -22,6 +22,8 @@ pub(super) struct Subject {
     pub(super) command: Vec<String>,
     pub(super) workload: Workload,
     pub(super) connection: Connection,
+    /// `unix socket`, `TCP` or `TLS`.
+    pub(super) transport: &'static str,
     pub(super) machine: Machine,
     pub(super) seed: u64,
 }
@@ -62,7 +64,7 @@ pub(super) fn document(
         workload: subject.workload.name().to_owned(),
         description: subject.workload.description(),
         mode: subject.workload.mode().map(str::to_owned),
-        transport: transport(&subject.connection).to_owned(),
+        transport: subject.transport.to_owned(),
         target: Target {
             address: subject.connection.display(),
             engine: sampler.engine.to_owned(),
@@ -168,14 +170,6 @@ fn windows<'a>(seconds: impl Iterator<Item = &'a Second>, committed: f64) -> Vec
             sum as f64 * committed / length as f64
         })
         .collect()
-}
-
-fn transport(connection: &Connection) -> &'static str {
-    match (&connection.address, connection.ssl_mode) {
-        (Address::Socket(_), _) => "unix socket",
-        (Address::Tcp(_), SslMode::Disable | SslMode::Prefer) => "TCP",
-        (Address::Tcp(_), _) => "TLS",
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use dbdyno_bench::driver::{Driver, DriverError, Observed, Options, Sampler, Until};
-use dbdyno_model::Bench;
+use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
+use dbdyno_bench::wire::Link;
 use dbdyno_model::run::Second;
+use dbdyno_model::{Address, Bench, Connection};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
@@ -35,11 +36,13 @@ pub(super) fn run(
     let named = options::named(&arguments.data)?;
     let connection = options::connection(&arguments.data)?;
     let workload = options::loaded(&named, &connection, arguments.mode)?;
+    let transport = transport(&connection)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
         workload,
         connection,
+        transport,
         machine: machine::of(&host),
         seed: arguments.seed,
     };
@@ -83,6 +86,22 @@ pub(super) fn run(
         0 => Ok(()),
         failed => Err(verify::inconsistent(failed)),
     }
+}
+
+/// As a connection of the driver finds it.
+fn transport(connection: &Connection) -> Result<&'static str, Failure> {
+    let target = driver::target(connection).map_err(|error| failure(error.into()))?;
+    let link = Link::open(&target).map_err(|source| {
+        failure(DriverError::Connect {
+            server: connection.display(),
+            source,
+        })
+    })?;
+    Ok(match connection.address {
+        _ if link.is_encrypted() => "TLS",
+        Address::Socket(_) => "unix socket",
+        Address::Tcp(_) => "TCP",
+    })
 }
 
 /// What can be found wrong before the server is asked anything.

@@ -1,4 +1,7 @@
-//! TLS by rustls with the meaning that libpq gives to each sslmode.
+//! TLS by rustls with the meaning that libpq gives to each sslmode, on either engine.
+//!
+//! What collects from a server and what drives load at it must not differ in whom they trust, so
+//! both take their configuration from here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +16,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TlsError {
+#[non_exhaustive]
+pub enum TlsError {
     #[error("cannot read the root certificates in {path}: {why}")]
     RootFile { path: PathBuf, why: String },
     #[error("this system has no root certificates")]
@@ -25,19 +28,42 @@ pub(super) enum TlsError {
     Rustls(#[from] rustls::Error),
 }
 
-/// The connector for a mode that encrypts.
-pub(super) fn connector(
-    mode: SslMode,
-    root_file: Option<&Path>,
-) -> Result<MakeRustlsConnect, TlsError> {
+/// What a refusal of the other side's certificate was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is good, and made out to somebody else.
+    WrongName,
+    /// No trusted authority vouches for it, or no longer.
+    Untrusted,
+    /// Not the certificate: the two sides do not agree on how to encrypt.
+    Protocol,
+}
+
+impl Refusal {
+    pub fn of(error: &rustls::Error) -> Self {
+        match error {
+            rustls::Error::InvalidCertificate(
+                rustls::CertificateError::NotValidForName
+                | rustls::CertificateError::NotValidForNameContext { .. },
+            ) => Self::WrongName,
+            rustls::Error::InvalidCertificate(_) => Self::Untrusted,
+            _ => Self::Protocol,
+        }
+    }
+}
+
+/// The configuration for a mode that encrypts.
+///
+/// # Errors
+/// The root certificates that the mode needs cannot be read.
+pub fn client_config(mode: SslMode, root_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Arc::new(verifier(&provider, mode, root_file)?);
-    let config = ClientConfig::builder_with_provider(provider)
+    Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
         .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
+        .with_no_client_auth())
 }
 
 fn verifier(
@@ -156,5 +182,36 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_that_cannot_be_read_are_named() {
+        let missing = Path::new("/nonexistent/roots.pem");
+        for mode in [SslMode::Require, SslMode::VerifyCa, SslMode::VerifyFull] {
+            let error = client_config(mode, Some(missing)).unwrap_err();
+            assert!(error.to_string().contains("roots.pem"), "{error}");
+        }
+        let empty = client_config(SslMode::VerifyFull, Some(Path::new("/dev/null")));
+        let error = empty.unwrap_err().to_string();
+        assert!(error.contains("/dev/null"), "{error}");
+        // Nothing is verified there, so that no roots are needed.
+        client_config(SslMode::Prefer, Some(missing)).unwrap();
+        client_config(SslMode::Require, None).unwrap();
+    }
+
+    #[test]
+    fn a_name_is_told_from_an_authority() {
+        use rustls::{AlertDescription, CertificateError, Error};
+        let of = |error| Refusal::of(&Error::InvalidCertificate(error));
+        assert_eq!(of(CertificateError::NotValidForName), Refusal::WrongName);
+        assert_eq!(of(CertificateError::UnknownIssuer), Refusal::Untrusted);
+        assert_eq!(of(CertificateError::Expired), Refusal::Untrusted);
+        let alert = Error::AlertReceived(AlertDescription::HandshakeFailure);
+        assert_eq!(Refusal::of(&alert), Refusal::Protocol);
     }
 }
