@@ -23,16 +23,19 @@ pub(crate) struct OrderStatus {
     by_name: Statement,
 }
 
-/// `customer` is an expression for the customer's id.
+/// `customer` is an expression for the customer's id. The latest order is a table of one row: as a
+/// subquery in a condition it would be run for each order of the district, where the expression is a
+/// variable and MySQL caches nothing.
 fn status(customer: &str) -> String {
     format!(
         "SELECT c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id,
             ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
-        FROM customer
-        JOIN orders ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_id = (
-            SELECT max(o_id) FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = {customer})
-        JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-        WHERE c_w_id = ? AND c_d_id = ? AND c_id = {customer}"
+        FROM (
+            SELECT o_id, o_entry_d, o_carrier_id FROM orders
+            WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = {customer}
+            ORDER BY o_id DESC LIMIT 1) AS latest
+        JOIN customer ON c_w_id = ? AND c_d_id = ? AND c_id = {customer}
+        JOIN order_line ON ol_w_id = c_w_id AND ol_d_id = c_d_id AND ol_o_id = o_id"
     )
 }
 
