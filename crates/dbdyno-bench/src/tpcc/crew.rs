@@ -1,36 +1,14 @@
-//! Threads that share out the work of a load, each with a connection of its own.
+//! How a load on MySQL goes about its work: connections of our own, opened by their threads.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use super::load::Progress;
 use super::load_error::LoadError;
 use super::schema::Table;
+use super::shift::{Meter, Shift};
 use crate::reactor::{Alarm, Reactor};
-use crate::wire::Link;
-use crate::wire::{Cancel, Target, WireError};
-
-/// How often progress is told and a wish to stop is looked for.
-const TICK: Duration = Duration::from_millis(100);
-
-/// Counts what the threads of one phase did and tells them when to give up.
-pub(crate) struct Meter<'a> {
-    done: AtomicU64,
-    failed: AtomicBool,
-    stop: &'a AtomicBool,
-}
-
-impl Meter<'_> {
-    pub(crate) fn add(&self, rows: u64) {
-        self.done.fetch_add(rows, Ordering::Relaxed);
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-}
+use crate::wire::{Cancel, Link, Target, WireError};
 
 /// How a load connects, and whom it tells and obeys.
 pub(crate) struct Crew<'a> {
@@ -40,14 +18,6 @@ pub(crate) struct Crew<'a> {
     pub(crate) open: &'a (dyn Fn() -> Result<Link, LoadError> + Sync),
     pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
     pub(crate) stop: &'a AtomicBool,
-}
-
-/// What the threads of one phase have in common.
-struct Shift<'a, Job> {
-    jobs: &'a [Job],
-    next: AtomicUsize,
-    meter: Meter<'a>,
-    cancels: Mutex<Vec<Cancel>>,
 }
 
 impl Crew<'_> {
@@ -67,7 +37,7 @@ impl Crew<'_> {
         Ok(())
     }
 
-    /// Does the jobs in order, each on the next thread that is free; returns what was counted.
+    /// See [`Shift::work`].
     pub(crate) fn work<Job: Sync>(
         &self,
         phase: &'static str,
@@ -75,78 +45,28 @@ impl Crew<'_> {
         total: u64,
         job: &(dyn Fn(&mut Link, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
     ) -> Result<u64, LoadError> {
+        let cancels = Mutex::<Vec<Cancel>>::default();
+        let lock = || cancels.lock().unwrap_or_else(PoisonError::into_inner);
         let shift = Shift {
-            jobs,
-            next: AtomicUsize::new(0),
-            meter: Meter {
-                done: AtomicU64::new(0),
-                failed: AtomicBool::new(false),
-                stop: self.stop,
-            },
-            cancels: Mutex::default(),
+            phase,
+            threads: self.threads,
+            total,
+            progress: self.progress,
+            stop: self.stop,
+            cancel: &|| self.cancel(lock().clone()),
         };
-        let (sender, results) = mpsc::channel();
-        let mut outcome = Ok(());
-        std::thread::scope(|scope| {
-            for _ in 0..self.threads.min(jobs.len()) {
-                let (sender, shift) = (sender.clone(), &shift);
-                scope.spawn(move || {
-                    let result = self.take_jobs(shift, job);
-                    // The receiver outlives the threads.
-                    let _ = sender.send(result);
-                });
-            }
-            drop(sender);
-            loop {
-                match results.recv_timeout(TICK) {
-                    Ok(Ok(())) | Err(RecvTimeoutError::Timeout) => {}
-                    Ok(Err(error)) => keep_cause(&mut outcome, error),
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if shift.meter.stopped() {
-                    self.cancel(&shift.cancels);
-                }
-                (self.progress)(Progress {
-                    phase,
-                    rows: shift.meter.done.load(Ordering::Relaxed),
-                    rows_total: total,
-                });
-            }
-        });
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(LoadError::Stopped);
-        }
-        outcome.map(|()| shift.meter.done.into_inner())
+        let open = || {
+            let link = (self.open)()?;
+            lock().extend(link.cancel().cloned());
+            Ok(link)
+        };
+        shift.work(&open, jobs, job)
     }
 
-    fn take_jobs<Job>(
-        &self,
-        shift: &Shift<'_, Job>,
-        job: &(dyn Fn(&mut Link, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
-    ) -> Result<(), LoadError> {
-        let meter = &shift.meter;
-        let work = || -> Result<(), LoadError> {
-            let mut link = (self.open)()?;
-            lock(&shift.cancels).extend(link.cancel().cloned());
-            while !meter.stopped() {
-                let turn = shift.next.fetch_add(1, Ordering::Relaxed);
-                let Some(taken) = shift.jobs.get(turn) else {
-                    break;
-                };
-                job(&mut link, taken, meter)?;
-            }
-            Ok(())
-        };
-        work().inspect_err(|_| meter.failed.store(true, Ordering::Relaxed))
-    }
-
-    /// Ends what the servers are doing: a long statement does not look at the flag. One that has
-    /// just ended is not there to cancel, which is no failure.
-    fn cancel(&self, cancels: &Mutex<Vec<Cancel>>) {
+    fn cancel(&self, cancels: Vec<Cancel>) {
         let Ok(reactor) = Alarm::new().and_then(Reactor::new) else {
             return;
         };
-        let cancels = lock(cancels).clone();
         for cancel in cancels {
             let _ = reactor.block_on(cancel.send(&reactor, self.target));
         }
@@ -163,16 +83,4 @@ pub(crate) fn refused(
         object: format!("table {table}"),
         source: source.into(),
     }
-}
-
-/// The cause, rather than what it made the other threads stop for.
-fn keep_cause(outcome: &mut Result<(), LoadError>, error: LoadError) {
-    let kept = outcome.as_ref().err();
-    if kept.is_none_or(LoadError::is_interruption) {
-        *outcome = Err(error);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,6 @@
-//! How far a load has come, and what it came to.
+//! What a load is made of, how far it has come, and what it came to.
+
+use super::schema::Table;
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,4 +20,25 @@ pub struct Loaded {
     pub seconds_rows: f64,
     pub seconds_analyze: f64,
     pub seconds_keys: f64,
+}
+
+/// A table and a warehouse for each unit of work; items belong to none. Large tables come first within
+/// a warehouse, so that the last units are short, and warehouse comes after warehouse, so that tables
+/// grow at their end and threads seldom extend the same file.
+pub(super) fn units(warehouses: u32) -> Vec<(Table, u32)> {
+    const ORDER: [Table; 8] = [
+        Table::Stock,
+        Table::OrderLine,
+        Table::Customer,
+        Table::History,
+        Table::Orders,
+        Table::NewOrder,
+        Table::District,
+        Table::Warehouse,
+    ];
+    let mut units = vec![(Table::Item, 0)];
+    for warehouse in 1..=warehouses {
+        units.extend(ORDER.map(|table| (table, warehouse)));
+    }
+    units
 }

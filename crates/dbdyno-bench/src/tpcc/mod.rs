@@ -24,6 +24,7 @@ mod priced;
 pub(crate) mod random;
 mod rows;
 mod schema;
+mod shift;
 pub(crate) mod sql;
 mod stock_level;
 mod stored;

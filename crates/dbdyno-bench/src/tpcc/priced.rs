@@ -45,6 +45,19 @@ pub(crate) struct OrderLine {
     dist_info: [u8; DIST_INFO],
 }
 
+/// Prices the lines of an order, leaving out items that do not exist.
+pub(crate) fn price_lines(
+    lines: &[Line],
+    items: &[Item],
+    stocks: &[Stock],
+) -> impl Iterator<Item = OrderLine> {
+    lines.iter().enumerate().filter_map(|(index, line)| {
+        let item = items.iter().find(|item| item.id == line.item)?;
+        let stock = stocks.iter().find(|stock| stock.is_of(line))?;
+        Some(OrderLine::of(index + 1, line, item, stock))
+    })
+}
+
 impl Item {
     pub(crate) fn read(mut row: Row<'_>) -> Result<Self, WireError> {
         let id = number(row.int()?)?;

@@ -17,10 +17,11 @@ use super::connect::{open_at, try_set};
 use super::load_data::{Encoder, Form, Source, source};
 use super::{schema, stored};
 use crate::driver::target;
-use crate::tpcc::crew::{Crew, Meter, refused};
-use crate::tpcc::load::{Loaded, Progress};
+use crate::tpcc::crew::{Crew, refused};
+use crate::tpcc::load::{Loaded, Progress, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::schema::{Table, rows_total};
+use crate::tpcc::shift::Meter;
 use crate::tpcc::{Config, MAX_WAREHOUSES};
 use crate::wire::Link;
 use crate::wire::{Target, WireError};
@@ -200,22 +201,7 @@ fn not_created(table: &'static str, error: WireError) -> LoadError {
 }
 
 fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadError> {
-    // Large tables first within a warehouse, so that the last units are short; warehouse by
-    // warehouse, so that tables grow at their end.
-    const ORDER: [Table; 8] = [
-        Table::Stock,
-        Table::OrderLine,
-        Table::Customer,
-        Table::History,
-        Table::Orders,
-        Table::NewOrder,
-        Table::District,
-        Table::Warehouse,
-    ];
-    let mut units = vec![(Table::Item, 0)];
-    for warehouse in 1..=config.warehouses {
-        units.extend(ORDER.map(|table| (table, warehouse)));
-    }
+    let units = units(config.warehouses);
     let total = rows_total(config.seed, config.warehouses);
     crew.work(
         "rows",

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use super::command::{Cents, List, Literal, run_within};
 use crate::tpcc::control::Control;
 use crate::tpcc::new_order::{Line, MAX_LINES, NewOrderInput, Numbered};
-use crate::tpcc::priced::{Head, Item, OrderLine, Stock};
+use crate::tpcc::priced::{Head, Item, OrderLine, Stock, price_lines};
 use crate::tpcc::sql::{any_of, repeated};
 use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
@@ -194,16 +194,10 @@ impl NewOrder {
 }
 
 impl Found {
-    /// Prices the lines, leaving out items that do not exist.
     fn price_lines(&mut self, input: &NewOrderInput) {
+        let priced = price_lines(input.lines(), &self.items, &self.stocks);
         self.lines.clear();
-        for (index, line) in input.lines().iter().enumerate() {
-            let item = self.items.iter().find(|item| item.id == line.item);
-            let stock = self.stocks.iter().find(|stock| stock.is_of(line));
-            if let (Some(item), Some(stock)) = (item, stock) {
-                self.lines.push(OrderLine::of(index + 1, line, item, stock));
-            }
-        }
+        self.lines.extend(priced);
     }
 
     /// What the lines leave of their stocks, in the order of their keys.

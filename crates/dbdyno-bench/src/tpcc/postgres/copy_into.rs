@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use postgres::{Client, CopyInWriter};
 
 use super::copy::Encoder;
-use super::crew::{Meter, sql};
+use super::crew::sql;
 use crate::tpcc::load_error::LoadError;
+use crate::tpcc::shift::Meter;
 
 /// Bytes handed to the connection at a time: large enough that system calls do not count.
 const CHUNK: usize = 64 * 1024;

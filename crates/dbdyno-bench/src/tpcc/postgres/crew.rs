@@ -1,8 +1,7 @@
-//! Connections of the client library that share out the work of a load.
+//! How a load on PostgreSQL goes about its work: connections of the client library, which has COPY.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 
 use postgres::Client;
 
@@ -10,26 +9,7 @@ use crate::driver::ClientTarget;
 use crate::tpcc::load::Progress;
 use crate::tpcc::load_error::LoadError;
 use crate::tpcc::schema::Table;
-
-/// How often progress is told and a wish to stop is looked for.
-const TICK: Duration = Duration::from_millis(100);
-
-/// Counts what the threads of one phase did and tells them when to give up.
-pub(crate) struct Meter<'a> {
-    done: AtomicU64,
-    failed: AtomicBool,
-    stop: &'a AtomicBool,
-}
-
-impl Meter<'_> {
-    pub(crate) fn add(&self, rows: u64) {
-        self.done.fetch_add(rows, Ordering::Relaxed);
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
-    }
-}
+use crate::tpcc::shift::{Meter, Shift};
 
 /// The connections of a load, and whom to tell and obey.
 pub(crate) struct Crew<'a> {
@@ -63,7 +43,7 @@ impl Crew<'_> {
         Ok(())
     }
 
-    /// Does the jobs in order, each by the next connection that is free; returns what was counted.
+    /// See [`Shift::work`].
     pub(crate) fn work<Job: Sync>(
         &mut self,
         phase: &'static str,
@@ -71,76 +51,30 @@ impl Crew<'_> {
         total: u64,
         job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
     ) -> Result<u64, LoadError> {
-        let meter = Meter {
-            done: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-            stop: self.stop,
-        };
-        let next = AtomicUsize::new(0);
         let tokens: Vec<_> = self.clients.iter().map(Client::cancel_token).collect();
-        let (sender, results) = mpsc::channel();
-        let mut outcome = Ok(());
-        std::thread::scope(|scope| {
-            for client in &mut self.clients {
-                let (sender, next, meter) = (sender.clone(), &next, &meter);
-                scope.spawn(move || {
-                    let result = take_jobs(client, jobs, next, meter, job);
-                    // The receiver outlives the threads.
-                    let _ = sender.send(result);
-                });
-            }
-            drop(sender);
-            loop {
-                match results.recv_timeout(TICK) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => {
-                        // The cause, rather than what it made the other threads stop for.
-                        if outcome
-                            .as_ref()
-                            .err()
-                            .is_none_or(LoadError::is_interruption)
-                        {
-                            outcome = Err(error);
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
+        let shift = Shift {
+            phase,
+            threads: self.clients.len(),
+            total,
+            progress: self.progress,
+            stop: self.stop,
+            cancel: &|| {
+                for token in &tokens {
+                    // One that has just ended is not there to cancel.
+                    let _ = self.server.cancel(token);
                 }
-                if meter.stopped() {
-                    // A long statement does not look at the flag. One that has just ended is not
-                    // there to cancel, which is no failure.
-                    tokens
-                        .iter()
-                        .for_each(|token| drop(self.server.cancel(token)));
-                }
-                (self.progress)(Progress {
-                    phase,
-                    rows: meter.done.load(Ordering::Relaxed),
-                    rows_total: total,
-                });
-            }
-        });
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(LoadError::Stopped);
-        }
-        outcome.map(|()| meter.done.into_inner())
-    }
-}
-
-fn take_jobs<Job>(
-    client: &mut Client,
-    jobs: &[Job],
-    next: &AtomicUsize,
-    meter: &Meter<'_>,
-    job: &(dyn Fn(&mut Client, &Job, &Meter<'_>) -> Result<(), LoadError> + Sync),
-) -> Result<(), LoadError> {
-    while !meter.stopped() {
-        let Some(taken) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {
-            break;
+            },
         };
-        job(client, taken, meter).inspect_err(|_| meter.failed.store(true, Ordering::Relaxed))?;
+        let idle = Mutex::new(self.clients.iter_mut().collect::<Vec<_>>());
+        // As many threads as connections.
+        let open = || {
+            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.pop().ok_or(LoadError::Stopped)
+        };
+        shift.work(&open, jobs, &|client: &mut &mut Client, taken, meter| {
+            job(client, taken, meter)
+        })
     }
-    Ok(())
 }
 
 /// A statement that was refused.

@@ -16,12 +16,13 @@ use postgres::Client;
 use postgres::error::SqlState;
 
 use super::copy_into::{Copy, copy_into};
-use super::crew::{Crew, Meter, sql};
+use super::crew::{Crew, sql};
 use super::{connect, schema, stored};
 use crate::driver::ClientTarget;
-use crate::tpcc::load::{Loaded, Progress};
+use crate::tpcc::load::{Loaded, Progress, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::schema::{Table, rows_total};
+use crate::tpcc::shift::Meter;
 use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
 
 /// Creates and fills the tables on `threads` connections.
@@ -93,22 +94,7 @@ fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> 
 }
 
 fn copy_rows(crew: &mut Crew<'_>, config: &Config) -> Result<u64, LoadError> {
-    // Large tables first within a warehouse, so that the last units are short; warehouse by
-    // warehouse, so that threads seldom extend the same file.
-    const ORDER: [Table; 8] = [
-        Table::Stock,
-        Table::OrderLine,
-        Table::Customer,
-        Table::History,
-        Table::Orders,
-        Table::NewOrder,
-        Table::District,
-        Table::Warehouse,
-    ];
-    let mut units = vec![(Table::Item, 0)];
-    for warehouse in 1..=config.warehouses {
-        units.extend(ORDER.map(|table| (table, warehouse)));
-    }
+    let units = units(config.warehouses);
     let total = rows_total(config.seed, config.warehouses);
     crew.work(
         "rows",

@@ -154,24 +154,25 @@ fn one(
     // From here on what was measured is told, whatever happens.
     interrupt.watches(true);
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    if let Some(rate) = arguments.rate {
-        driver.set_open_loop(rate).map_err(failure)?;
-    }
+    let pids = [Some(std::process::id()), sampler.pid];
+    let pids: Vec<u32> = pids.into_iter().flatten().collect();
     let mut tell = |second: &Second| {
         if !arguments.quiet {
             printer.say(&bench_second(second));
         }
     };
+    let mut strangers = process::strangers_cpu_s(&pids);
+    let mut before = sampler.sample();
+    // Nothing comes between this and the window, so that no queue stands when it opens.
+    if let Some(rate) = arguments.rate {
+        driver.set_open_loop(rate).map_err(failure)?;
+    }
     if let Some(time) = arguments.warm_up {
         printer.step("warming up");
         observe(&mut driver, time, &mut sampler, &mut tell)?;
+        strangers = process::strangers_cpu_s(&pids);
+        before = sampler.sample();
     }
-    let pids: Vec<u32> = [Some(std::process::id()), sampler.pid]
-        .into_iter()
-        .flatten()
-        .collect();
-    let strangers = process::strangers_cpu_s(&pids);
-    let before = sampler.sample();
     let (observed, complete) = observe(&mut driver, arguments.duration, &mut sampler, &mut tell)?;
     let beside = Beside {
         started_at,
