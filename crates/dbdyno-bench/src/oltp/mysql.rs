@@ -8,8 +8,8 @@ use super::tables::name;
 use super::{Config, LoadError};
 use crate::driver::target;
 use crate::tpcc::crew::{Crew, refused};
-use crate::tpcc::mysql::load_data::{Encoder, Form, Source};
-use crate::tpcc::mysql::loader::{form, insert, open_for_load, send_file};
+use crate::tpcc::mysql::load_data::{Encoder, Source};
+use crate::tpcc::mysql::loader::{form, open_for_load, send_rows};
 use crate::tpcc::{self, Loaded};
 use crate::wire::Link;
 
@@ -45,11 +45,8 @@ pub(super) fn fill(
         &units,
         config.rows(),
         &|link, &(table, index), meter| {
-            let rows = source(config, table, index);
-            match form {
-                Form::File => send_file(link, &name(table), rows, meter),
-                Form::Values => insert(link, &name(table), rows, meter),
-            }
+            let rows = || source(config, table, index);
+            send_rows(link, form, &name(table), &rows, meter)
         },
     )?;
     let seconds_rows = start.elapsed().as_secs_f64();
@@ -110,6 +107,7 @@ fn source(config: Config, table: u32, index: u64) -> Source {
 mod tests {
     use super::super::Kind;
     use super::*;
+    use crate::tpcc::mysql::load_data::Form;
 
     #[test]
     fn rows_have_four_columns_in_their_order() {

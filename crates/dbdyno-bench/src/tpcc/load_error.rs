@@ -110,6 +110,12 @@ impl LoadError {
         matches!(self, Self::Stopped) || self.client().is_some_and(interrupted)
     }
 
+    /// Whether the server undid the transaction so that another could go on.
+    pub(crate) fn is_deadlock(&self) -> bool {
+        const DEADLOCK: u16 = 1213;
+        self.client().and_then(ClientError::number) == Some(DEADLOCK)
+    }
+
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -250,6 +256,8 @@ mod tests {
         assert!(refused(1317, "Query execution was interrupted").is_interruption());
         assert!(LoadError::Stopped.is_interruption());
         assert!(!refused(1062, "Duplicate entry").is_interruption());
+        assert!(refused(1213, "Deadlock found").is_deadlock());
+        assert!(!refused(1205, "Lock wait timeout exceeded").is_deadlock());
     }
 
     #[test]

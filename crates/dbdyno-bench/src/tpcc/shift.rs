@@ -22,6 +22,11 @@ impl Meter<'_> {
         self.done.fetch_add(rows, Ordering::Relaxed);
     }
 
+    /// What was counted and then undone by the server.
+    pub(crate) fn take_back(&self, rows: u64) {
+        self.done.fetch_sub(rows, Ordering::Relaxed);
+    }
+
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }

@@ -112,3 +112,23 @@ fn needs_mysql_a_table_that_is_there_is_left_alone() {
     clean(&connection, &config).unwrap();
     assert_eq!(number(&mut link, TABLES), 1);
 }
+
+/// MariaDB locks an empty table as a whole for its first rows: two threads that begin one together
+/// run into each other.
+#[test]
+fn needs_mysql_threads_that_fill_one_table_do_not_fail_each_other() {
+    for binaries in &MySqlBinaries::all() {
+        let server = start(binaries);
+        for attempt in 0..3 {
+            let connection = database(&server, &format!("shared_{attempt}"));
+            let config = Config {
+                tables: 1,
+                table_size: 300_000,
+                ..config(Kind::PointSelect)
+            };
+            load_quietly(&connection, &config, 3);
+            let rows = number(&mut open(&connection), "SELECT count(*) FROM sbtest1");
+            assert_eq!(rows, 300_000);
+        }
+    }
+}

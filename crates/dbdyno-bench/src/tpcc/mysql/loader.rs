@@ -208,20 +208,56 @@ fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadEr
         &units,
         total,
         &|link, &(table, warehouse), meter| {
-            let rows = source(config.seed, table, warehouse);
-            match form {
-                Form::File => send_file(link, table.name(), rows, meter),
-                Form::Values => insert(link, table.name(), rows, meter),
-            }
+            let rows = || source(config.seed, table, warehouse);
+            send_rows(link, form, table.name(), &rows, meter)
         },
     )
 }
 
-pub(crate) fn send_file(
+/// Sends the rows of one unit, in one transaction. MariaDB locks an empty table as a whole for its
+/// first rows, and of threads that begin one together all but one may be told of a deadlock.
+pub(crate) fn send_rows(
+    link: &mut Link,
+    form: Form,
+    table: &str,
+    rows: &dyn Fn() -> Source,
+    meter: &Meter<'_>,
+) -> Result<(), LoadError> {
+    const TRIES: u32 = 20;
+    for _ in 1..TRIES {
+        let sent = send_once(link, form, table, rows(), meter);
+        if !matches!(&sent, Err(error) if error.is_deadlock()) {
+            return sent;
+        }
+    }
+    send_once(link, form, table, rows(), meter)
+}
+
+fn send_once(
+    link: &mut Link,
+    form: Form,
+    table: &str,
+    rows: Source,
+    meter: &Meter<'_>,
+) -> Result<(), LoadError> {
+    let mut counted = 0;
+    let mut count = |rows| {
+        counted += rows;
+        meter.add(rows);
+    };
+    let sent = match form {
+        Form::File => send_file(link, table, rows, meter, &mut count),
+        Form::Values => insert(link, table, rows, meter, &mut count),
+    };
+    sent.inspect_err(|_| meter.take_back(counted))
+}
+
+fn send_file(
     link: &mut Link,
     table: &str,
     mut rows: Source,
     meter: &Meter<'_>,
+    counted: &mut dyn FnMut(u64),
 ) -> Result<(), LoadError> {
     let load = format!("LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE {table} CHARACTER SET utf8mb4");
     let mut encoder = Encoder::new(Form::File);
@@ -231,7 +267,7 @@ pub(crate) fn send_file(
         if any {
             let count = encoder.take(part);
             sent += count;
-            meter.add(count);
+            counted(count);
         }
         any
     };
@@ -254,11 +290,12 @@ fn all_taken(taken: u64, sent: u64) -> Result<(), WireError> {
     )))
 }
 
-pub(crate) fn insert(
+fn insert(
     link: &mut Link,
     table: &str,
     mut rows: Source,
     meter: &Meter<'_>,
+    counted: &mut dyn FnMut(u64),
 ) -> Result<(), LoadError> {
     let failed = refused("insert into", table);
     let head = format!("INSERT INTO {table} VALUES ");
@@ -278,7 +315,7 @@ pub(crate) fn insert(
         let sql = std::str::from_utf8(&statement).unwrap_or_default();
         let done = link.run(sql).map_err(failed)?;
         all_taken(done.affected, count).map_err(failed)?;
-        meter.add(count);
+        counted(count);
     }
     link.run("COMMIT").map_err(failed)?;
     Ok(())
