@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dbdyno_model::{Address, Connection, Engine, SslMode};
@@ -110,6 +111,9 @@ impl MySqlBinaries {
 
     /// Makes a data directory whose root has no password.
     fn initialise(&self, account: Option<&Account>, data: &Path, log: &Path) {
+        // MariaDB's script has failed beside another one.
+        static ALONE: Mutex<()> = Mutex::new(());
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut command = if self.is_mariadb {
             let mut script = Command::new(self.root.join("usr/bin/mariadb-install-db"));
             script
