@@ -1,7 +1,10 @@
-//! Input of the Stock-Level transaction (clause 2.8.1).
+//! The Stock-Level transaction: its input (clause 2.8.1), and itself where it is one statement.
 
-use super::DISTRICTS;
+use std::hint::black_box;
+
 use super::random::Random;
+use super::{DISTRICTS, missing};
+use crate::wire::{Row, Session, Statement, WireError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StockLevelInput {
@@ -15,5 +18,40 @@ pub(crate) fn draw(random: &mut Random, home: u32) -> StockLevelInput {
         warehouse: home,
         district: random.uniform(1..=DISTRICTS),
         threshold: random.uniform(10..=20),
+    }
+}
+
+/// Warehouse, district and threshold to the number of stocks below it.
+#[derive(Debug)]
+pub(crate) struct StockLevel {
+    stock_level: Statement,
+}
+
+impl StockLevel {
+    pub(crate) async fn prepare(session: &mut Session, sql: &str) -> Result<Self, WireError> {
+        Ok(Self {
+            stock_level: session.prepare(sql).await?,
+        })
+    }
+
+    pub(crate) async fn execute(
+        &self,
+        session: &mut Session,
+        input: &StockLevelInput,
+    ) -> Result<(), WireError> {
+        session.queue(&self.stock_level, |params| {
+            for value in [input.warehouse, input.district, input.threshold] {
+                params.int(value.into());
+            }
+        })?;
+        let mut low = None;
+        let read = |mut row: Row<'_>| {
+            low = Some(row.int()?);
+            Ok(())
+        };
+        session.rows(&self.stock_level, read).await?;
+        // What the terminal would show.
+        black_box(low.ok_or_else(|| missing("stock"))?);
+        Ok(())
     }
 }

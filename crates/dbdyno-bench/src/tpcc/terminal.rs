@@ -7,7 +7,7 @@ use super::new_order::NewOrderInput;
 use super::order_status::OrderStatusInput;
 use super::payment::PaymentInput;
 use super::random::Random;
-use super::stock_level::StockLevelInput;
+use super::stock_level::{StockLevel, StockLevelInput};
 use super::{Config, Constants, End, Mode, mysql, plain, postgres, stream};
 use crate::wire::{Engine, Sent, Session, WireError};
 
@@ -39,14 +39,14 @@ enum Transactions {
         payment: postgres::Payment,
         order_status: postgres::OrderStatus,
         delivery: postgres::Delivery,
-        stock_level: postgres::StockLevel,
+        stock_level: StockLevel,
     },
     MySql {
         new_order: mysql::NewOrder,
         payment: mysql::Payment,
         order_status: mysql::OrderStatus,
         delivery: mysql::Delivery,
-        stock_level: mysql::StockLevel,
+        stock_level: StockLevel,
     },
 }
 
@@ -170,14 +170,14 @@ impl Transactions {
                 payment: postgres::Payment::prepare(session).await?,
                 order_status: postgres::OrderStatus::prepare(session).await?,
                 delivery: postgres::Delivery::prepare(session).await?,
-                stock_level: postgres::StockLevel::prepare(session).await?,
+                stock_level: StockLevel::prepare(session, postgres::STOCK_LEVEL).await?,
             }),
             (Mode::Pipelined, Engine::MySql) => Ok(Self::MySql {
                 new_order: mysql::NewOrder::prepare(session).await?,
                 payment: mysql::Payment::prepare(session).await?,
                 order_status: mysql::OrderStatus::prepare(session).await?,
                 delivery: mysql::Delivery::prepare(session).await?,
-                stock_level: mysql::StockLevel::prepare(session).await?,
+                stock_level: StockLevel::prepare(session, mysql::STOCK_LEVEL).await?,
             }),
         }
     }
@@ -226,7 +226,7 @@ impl Transactions {
                 Input::Payment(input) => payment.execute(session, control, input).await?,
                 Input::OrderStatus(input) => order_status.execute(session, control, input).await?,
                 Input::Delivery(input) => delivery.execute(session, control, input).await?,
-                Input::StockLevel(input) => stock_level.execute(session, control, input).await?,
+                Input::StockLevel(input) => stock_level.execute(session, input).await?,
             },
         }
         Ok(End::Committed)
