@@ -145,7 +145,7 @@ fn make_prewarm(to: &Connection) -> Result<(), TrialError> {
 }
 
 /// An error with what caused it, on one line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

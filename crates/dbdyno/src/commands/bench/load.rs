@@ -7,6 +7,7 @@ use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
 use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_report::number;
+use dbdyno_trial::template::with_causes;
 
 use super::clean;
 use super::options::{self, Named};
@@ -81,11 +82,14 @@ pub(super) fn run(
 fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
     let hint = error.hint().map(str::to_owned);
     if interrupt.is_set() {
-        return Failure::new(
-            Exit::Interrupted,
-            "interrupted: what was loaded until then is left; bench clean removes it",
-            None,
-        );
+        let told = match error {
+            // Nobody but its author knows what a setup makes.
+            LoadError::Stopped | LoadError::Script(_) => {
+                "interrupted: what the setup made until then is left"
+            }
+            _ => "interrupted: what was loaded until then is left; bench clean removes it",
+        };
+        return Failure::new(Exit::Interrupted, told, None);
     }
     use oltp::LoadError::{Exists as SbtestExists, Load as Sbtest};
     use tpcc::LoadError::{Connect, Exists};
@@ -103,18 +107,4 @@ fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
         _ => hint,
     };
     Failure::new(exit, with_causes(error), hint)
-}
-
-/// The error and what is behind it.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let said = source.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
-        }
-        cause = source.source();
-    }
-    text
 }
