@@ -44,9 +44,9 @@ pub(super) fn document(
     subject: &Subject,
     beside: Beside,
     observed: &Observed,
+    cut: &Cut,
     sampler: &mut ServerSampler,
 ) -> Bench {
-    let cut = Cut::of(observed, beside.warm_up_s);
     let totals = observed.totals(cut.from_s);
     let latency = observed.latency(cut.from_s);
     let committed = totals.transactions - totals.intended_rollbacks;

@@ -183,7 +183,7 @@ fn one(
         complete,
     };
     let cut = Cut::of(&observed, beside.warm_up_s);
-    let mut document = document(subject, beside, &observed, &mut sampler);
+    let mut document = document(subject, beside, &observed, &cut, &mut sampler);
     if complete {
         driver.stop().map_err(failure)?;
     } else {
