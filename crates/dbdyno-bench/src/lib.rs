@@ -1,7 +1,8 @@
 //! Drives load at database servers and measures what they do with it.
 //!
-//! - [`workload`] names the loads there are: TPC-C ([`tpcc`]), sysbench's
-//!   ([`oltp`]) and a user's own statements ([`script`]).
+//! - [`workload`] names the loads there are: TPC-C ([`tpcc`]), sysbench's ([`oltp`]), inserts and selects
+//!   by kinds of keys ([`keys`]), a many-to-many table by its key ([`friends`]) and a user's own
+//!   statements ([`script`]).
 //! - [`driver`] runs one of them over many connections, closed loop or at a fixed arrival rate, and
 //!   hands out one observation after the other while the load goes on.
 //!
@@ -9,10 +10,13 @@
 //! that nothing here needs to know how a host is read.
 
 pub mod driver;
+pub mod friends;
+pub mod keys;
 pub mod oltp;
 pub mod reactor;
 mod recorder;
 pub mod script;
+mod tables;
 pub mod tpcc;
 pub mod wire;
 pub mod workload;

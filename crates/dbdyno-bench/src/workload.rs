@@ -8,6 +8,8 @@ use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 use crate::driver::{ClientTarget, TargetError, client_tls_hint, deepest};
+use crate::friends;
+use crate::keys;
 use crate::oltp;
 use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
@@ -20,6 +22,8 @@ use crate::wire::{Sent, Session, WireError};
 pub enum Workload {
     Tpcc(tpcc::Config, tpcc::Mode),
     Oltp(oltp::Config),
+    Keys(keys::Config),
+    Friends(friends::Config),
     Script(Arc<Script>),
 }
 
@@ -76,6 +80,8 @@ impl Workload {
         match self {
             Self::Tpcc(..) => "tpcc",
             Self::Oltp(config) => config.kind.name(),
+            Self::Keys(config) => config.name(),
+            Self::Friends(config) => config.name(),
             Self::Script(script) => script.file(),
         }
     }
@@ -86,7 +92,7 @@ impl Workload {
             Self::Tpcc(_, mode) => Some(mode.name()),
             Self::Oltp(config) if config.pipelined => Some("pipelined"),
             Self::Oltp(_) => Some("unbatched"),
-            Self::Script(_) => None,
+            Self::Keys(_) | Self::Friends(_) | Self::Script(_) => None,
         }
     }
 
@@ -100,6 +106,8 @@ impl Workload {
                 )
             }
             Self::Oltp(config) => config.description(),
+            Self::Keys(config) => config.description(),
+            Self::Friends(config) => config.description(),
             Self::Script(script) => {
                 format!("{}: {}", script.file(), script.transactions().join(", "))
             }
@@ -114,6 +122,8 @@ impl Workload {
                 .map(|&name| name.to_owned())
                 .collect(),
             Self::Oltp(config) => config.kind.transactions().map(str::to_owned).to_vec(),
+            Self::Keys(config) => config.transactions(),
+            Self::Friends(config) => config.transactions(),
             Self::Script(script) => script.transactions(),
         }
     }
@@ -123,6 +133,8 @@ impl Workload {
         match self {
             Self::Tpcc(..) => true,
             Self::Oltp(config) => config.kind.writes(),
+            Self::Keys(config) => config.writes(),
+            Self::Friends(config) => config.writes(),
             Self::Script(script) => script.writes(),
         }
     }
@@ -142,6 +154,12 @@ impl Workload {
             }
             Self::Oltp(config) => {
                 return Ok(oltp::load(connection, config, threads, progress, stop)?);
+            }
+            Self::Keys(config) => {
+                return Ok(keys::load(connection, config, threads, progress, stop)?);
+            }
+            Self::Friends(config) => {
+                return Ok(friends::load(connection, config, threads, progress, stop)?);
             }
             Self::Script(script) => script,
         };
@@ -178,6 +196,8 @@ impl Workload {
         match self {
             Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
             Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
+            Self::Keys(config) => Ok(keys::check(connection, config, when)?),
+            Self::Friends(config) => Ok(friends::check(connection, config, when)?),
             Self::Script(script) => {
                 let client = ClientTarget::of(connection)?.open();
                 let mut client = client.map_err(tpcc::ClientError::from)?;
@@ -208,6 +228,18 @@ impl Workload {
                     terminal.map_err(PrepareError::Wire)?,
                 )))
             }
+            Self::Keys(config) => {
+                let terminal = keys::Terminal::prepare(session, config, seed, index).await;
+                Ok(Terminal::Keys(Box::new(
+                    terminal.map_err(PrepareError::Wire)?,
+                )))
+            }
+            Self::Friends(config) => {
+                let terminal = friends::Terminal::prepare(session, config, seed, index).await;
+                Ok(Terminal::Friends(Box::new(
+                    terminal.map_err(PrepareError::Wire)?,
+                )))
+            }
             Self::Script(script) => {
                 let terminal = script::Terminal::prepare(session, Arc::clone(script), seed, index);
                 Ok(Terminal::Script(Box::new(terminal.await?)))
@@ -235,6 +267,8 @@ pub(crate) enum Failure {
 pub(crate) enum Terminal {
     Tpcc(Box<tpcc::Terminal>),
     Oltp(Box<oltp::Terminal>),
+    Keys(Box<keys::Terminal>),
+    Friends(Box<friends::Terminal>),
     Script(Box<script::Terminal>),
 }
 
@@ -244,6 +278,8 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.next(),
             Self::Oltp(terminal) => terminal.next(),
+            Self::Keys(terminal) => terminal.next(),
+            Self::Friends(terminal) => terminal.next(),
             Self::Script(terminal) => terminal.next(),
         }
     }
@@ -253,6 +289,8 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.execute().await.map_err(Failure::Wire),
             Self::Oltp(terminal) => terminal.execute().await.map_err(Failure::Wire),
+            Self::Keys(terminal) => terminal.execute().await.map_err(Failure::Wire),
+            Self::Friends(terminal) => terminal.execute().await.map_err(Failure::Wire),
             Self::Script(terminal) => terminal.execute().await,
         }
     }
@@ -261,6 +299,8 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.sent(),
             Self::Oltp(terminal) => terminal.sent(),
+            Self::Keys(terminal) => terminal.sent(),
+            Self::Friends(terminal) => terminal.sent(),
             Self::Script(terminal) => terminal.sent(),
         }
     }
@@ -270,6 +310,8 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.rollback().await,
             Self::Oltp(terminal) => terminal.rollback().await,
+            Self::Keys(terminal) => terminal.rollback().await,
+            Self::Friends(terminal) => terminal.rollback().await,
             Self::Script(terminal) => terminal.rollback().await,
         }
     }
@@ -278,6 +320,8 @@ impl Terminal {
         match self {
             Self::Tpcc(terminal) => terminal.into_session().close().await,
             Self::Oltp(terminal) => terminal.into_session().close().await,
+            Self::Keys(terminal) => terminal.into_session().close().await,
+            Self::Friends(terminal) => terminal.into_session().close().await,
             Self::Script(terminal) => terminal.into_session().close().await,
         }
     }
@@ -285,7 +329,7 @@ impl Terminal {
     /// Whether a failed attempt left nothing behind, so that the same input may be tried again.
     pub(crate) fn may_retry(&self) -> bool {
         match self {
-            Self::Tpcc(..) => true,
+            Self::Tpcc(..) | Self::Keys(_) | Self::Friends(_) => true,
             Self::Oltp(terminal) => terminal.may_retry(),
             Self::Script(terminal) => terminal.may_retry(),
         }

@@ -9,7 +9,7 @@ use super::{Config, LoadError};
 use crate::driver::target;
 use crate::tpcc::crew::{Crew, refused};
 use crate::tpcc::mysql::load_data::{Encoder, Source};
-use crate::tpcc::mysql::loader::{form, open_for_load, send_rows};
+use crate::tpcc::mysql::loader::{Place, form, open_for_load, send_rows};
 use crate::tpcc::{self, Loaded};
 use crate::wire::Link;
 
@@ -46,7 +46,7 @@ pub(super) fn fill(
         config.rows(),
         &|link, &(table, index), meter| {
             let rows = || source(config, table, index);
-            send_rows(link, form, &name(table), &rows, meter)
+            send_rows(link, form, Place::columns_of(&name(table)), &rows, meter)
         },
     )?;
     let seconds_rows = start.elapsed().as_secs_f64();

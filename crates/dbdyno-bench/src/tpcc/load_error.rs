@@ -22,6 +22,9 @@ pub enum ClientError {
 pub enum LoadError {
     #[error("cannot load {0} warehouses: between 1 and {MAX_WAREHOUSES} are possible")]
     Warehouses(u32),
+    /// With what is wrong with it.
+    #[error("cannot load the tables: {0}")]
+    Invalid(String),
     #[error("cannot connect to {server}")]
     Connect { server: String, source: ClientError },
     #[error("cannot create table {table}: it is there already")]
@@ -121,6 +124,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Warehouses(_) => Some("choose another number of warehouses"),
+            Self::Invalid(_) => Some("choose another number"),
             Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Exists { .. } => {
                 Some("choose an empty database, or remove an earlier load with bench clean")
@@ -134,7 +138,7 @@ impl LoadError {
         match self {
             Self::Connect { source, .. } | Self::Sql { source, .. } => Some(source),
             Self::Exists { source, .. } => source.as_ref(),
-            Self::Warehouses(_) | Self::Stopped => None,
+            Self::Warehouses(_) | Self::Invalid(_) | Self::Stopped => None,
         }
     }
 }

@@ -141,7 +141,7 @@ impl Encoder {
         }
     }
 
-    fn raw(&mut self, value: &[u8]) -> &mut Self {
+    pub(crate) fn raw(&mut self, value: &[u8]) -> &mut Self {
         self.separate();
         self.bytes.extend_from_slice(value);
         self
@@ -173,7 +173,7 @@ impl Encoder {
         self.long(value.into())
     }
 
-    fn long(&mut self, value: u64) -> &mut Self {
+    pub(crate) fn long(&mut self, value: u64) -> &mut Self {
         self.separate();
         put_digits(&mut self.bytes, value, 1);
         self

@@ -209,9 +209,23 @@ fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadEr
         total,
         &|link, &(table, warehouse), meter| {
             let rows = || source(config.seed, table, warehouse);
-            send_rows(link, form, table.name(), &rows, meter)
+            send_rows(link, form, Place::columns_of(table.name()), &rows, meter)
         },
     )
+}
+
+/// Where rows go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) table: &'a str,
+    /// What becomes of the fields of a line; nothing where they are the columns.
+    pub(crate) fields: &'a str,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn columns_of(table: &'a str) -> Self {
+        Self { table, fields: "" }
+    }
 }
 
 /// Sends the rows of one unit, in one transaction. MariaDB locks an empty table as a whole for its
@@ -219,24 +233,24 @@ fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadEr
 pub(crate) fn send_rows(
     link: &mut Link,
     form: Form,
-    table: &str,
+    place: Place<'_>,
     rows: &dyn Fn() -> Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
     const TRIES: u32 = 20;
     for _ in 1..TRIES {
-        let sent = send_once(link, form, table, rows(), meter);
+        let sent = send_once(link, form, place, rows(), meter);
         if !matches!(&sent, Err(error) if error.is_deadlock()) {
             return sent;
         }
     }
-    send_once(link, form, table, rows(), meter)
+    send_once(link, form, place, rows(), meter)
 }
 
 fn send_once(
     link: &mut Link,
     form: Form,
-    table: &str,
+    place: Place<'_>,
     rows: Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
@@ -246,20 +260,22 @@ fn send_once(
         meter.add(rows);
     };
     let sent = match form {
-        Form::File => send_file(link, table, rows, meter, &mut count),
-        Form::Values => insert(link, table, rows, meter, &mut count),
+        Form::File => send_file(link, place, rows, meter, &mut count),
+        Form::Values => insert(link, place.table, rows, meter, &mut count),
     };
     sent.inspect_err(|_| meter.take_back(counted))
 }
 
 fn send_file(
     link: &mut Link,
-    table: &str,
+    Place { table, fields }: Place<'_>,
     mut rows: Source,
     meter: &Meter<'_>,
     counted: &mut dyn FnMut(u64),
 ) -> Result<(), LoadError> {
-    let load = format!("LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE {table} CHARACTER SET utf8mb4");
+    let load = format!(
+        "LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE {table} CHARACTER SET utf8mb4 {fields}"
+    );
     let mut encoder = Encoder::new(Form::File);
     let mut sent = 0;
     let next = |part: &mut Vec<u8>| {

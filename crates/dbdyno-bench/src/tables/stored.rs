@@ -1,0 +1,133 @@
+//! The table that says what was loaded, so that a run on other data is refused and only our own is dropped.
+
+use dbdyno_model::connection::{Connection, Engine};
+
+use super::{Contents, number, open};
+use crate::tpcc::ClientError;
+use crate::wire::{Link, Row, Session, WireError};
+
+pub(super) fn create(contents: &dyn Contents) -> String {
+    format!(
+        "CREATE TABLE {} (loaded varchar(200) NOT NULL PRIMARY KEY, ready boolean NOT NULL)",
+        contents.stored()
+    )
+}
+
+/// Writes the row of a load that begins.
+pub(super) fn begin(contents: &dyn Contents) -> String {
+    let (table, identity) = (contents.stored(), contents.identity());
+    format!("INSERT INTO {table} VALUES ('{identity}', false)")
+}
+
+pub(super) fn finish(contents: &dyn Contents) -> String {
+    format!("UPDATE {} SET ready = true", contents.stored())
+}
+
+/// What was loaded, and whether the load has ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    loaded: String,
+    ready: bool,
+}
+
+fn select(contents: &dyn Contents) -> String {
+    format!("SELECT loaded, ready FROM {}", contents.stored())
+}
+
+fn take(mut row: Row<'_>) -> Result<Stored, WireError> {
+    Ok(Stored {
+        loaded: row.text()?.to_owned(),
+        ready: row.int()? != 0,
+    })
+}
+
+/// Why this is not the wanted load, complete.
+pub(super) fn differs(found: Option<&Stored>, identity: &str) -> Option<String> {
+    match found {
+        None => Some("the database does not say what was loaded".to_owned()),
+        Some(Stored { ready: false, .. }) => Some("the load did not finish".to_owned()),
+        Some(Stored { loaded, .. }) if loaded != identity => Some(format!(
+            "the database holds \"{loaded}\", not \"{identity}\""
+        )),
+        Some(_) => None,
+    }
+}
+
+pub(super) fn read(link: &mut Link, contents: &dyn Contents) -> Result<Option<Stored>, WireError> {
+    let mut found = None;
+    link.rows(&select(contents), |row| {
+        found = Some(take(row)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Refuses to run on anything but this load.
+pub(crate) async fn recognise(
+    session: &mut Session,
+    contents: &dyn Contents,
+) -> Result<(), WireError> {
+    let statement = session.prepare(&select(contents)).await?;
+    let mut found = None;
+    session.queue(&statement, |_| {})?;
+    session
+        .rows(&statement, |row| {
+            found = Some(take(row)?);
+            Ok(())
+        })
+        .await?;
+    match differs(found.as_ref(), &contents.identity()) {
+        None => Ok(()),
+        Some(difference) => Err(WireError::protocol(format!(
+            "{difference}: remove it with bench clean and load again"
+        ))),
+    }
+}
+
+/// Drops all tables, if the one that vouches for them is there; whether it was.
+pub(crate) fn clean(connection: &Connection, contents: &dyn Contents) -> Result<bool, ClientError> {
+    let mut link = open(connection)?;
+    let stored = contents.stored();
+    let look = match connection.engine {
+        Engine::Postgres => {
+            format!("SELECT CASE WHEN to_regclass('{stored}') IS NULL THEN 0 ELSE 1 END")
+        }
+        Engine::MySql => format!(
+            "SELECT count(*) FROM information_schema.tables
+             WHERE table_schema = database() AND table_name = '{stored}'"
+        ),
+    };
+    if number(&mut link, &look)? == 0 {
+        return Ok(false);
+    }
+    // The one that vouches last: what fails half-way can be repeated.
+    let tables = contents.create(connection.engine);
+    let mut names: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
+    names.push(stored);
+    link.run(&format!("DROP TABLE IF EXISTS {}", names.join(", ")))?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_load_is_accepted_and_only_when_it_has_ended() {
+        let stored = |loaded: &str, ready| {
+            Some(Stored {
+                loaded: loaded.to_owned(),
+                ready,
+            })
+        };
+        let differs = |found: Option<Stored>| differs(found.as_ref(), "rows=7 seed=1");
+        assert_eq!(differs(stored("rows=7 seed=1", true)), None);
+        let other = differs(stored("rows=8 seed=1", true)).unwrap();
+        assert!(
+            other.contains("rows=8") && other.contains("rows=7"),
+            "{other}"
+        );
+        assert!(differs(stored("rows=7 seed=1", false)).is_some());
+        assert!(differs(None).is_some());
+    }
+}
