@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use dbdyno_model::Footprint;
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
@@ -136,6 +137,26 @@ impl Workload {
             Self::Keys(config) => config.writes(),
             Self::Friends(config) => config.writes(),
             Self::Script(script) => script.writes(),
+        }
+    }
+
+    /// Of one transaction, where rows are what is asked after.
+    pub fn rows_per_transaction(&self) -> Option<u64> {
+        match self {
+            Self::Keys(config) => Some(config.rows_per_transaction()),
+            Self::Tpcc(..) | Self::Oltp(_) | Self::Friends(_) | Self::Script(_) => None,
+        }
+    }
+
+    /// What the tables take now, where that is what the workload is about. Reads them all; blocks.
+    pub fn footprint(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<Footprint>, tpcc::ClientError> {
+        match self {
+            Self::Keys(config) => keys::footprint(connection, config).map(Some),
+            Self::Friends(config) => friends::footprint(connection, config).map(Some),
+            Self::Tpcc(..) | Self::Oltp(_) | Self::Script(_) => Ok(None),
         }
     }
 

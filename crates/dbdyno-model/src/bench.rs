@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Footprint;
 use crate::run::{
     Check, Conditions, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats,
 };
@@ -45,6 +46,8 @@ pub struct Bench {
     pub tps: f64,
     /// The same for each of up to ten equal parts of the window, in their order.
     pub tps_of_windows: Vec<f64>,
+    /// Rows inserted or selected a second; inserts and selects only.
+    pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.
     pub notpm: Option<f64>,
     /// Where latency counts from: the `actual start` of a transaction (closed loop), or its
@@ -69,6 +72,8 @@ pub struct Bench {
     pub driver_busy: Option<f64>,
     pub server: ServerUse,
     pub conditions: Conditions,
+    /// The table and its indexes after the run; inserts, selects and friends only.
+    pub footprint: Option<Footprint>,
     pub series: Vec<Second>,
     /// The workload's own checks after the run, where they were asked for.
     pub consistency: Vec<Check>,

@@ -18,7 +18,8 @@ use std::sync::atomic::AtomicBool;
 use dbdyno_model::connection::{Connection, Engine};
 
 pub(crate) use demands::{Demand, check};
-pub(crate) use stored::{clean, recognise};
+pub use stored::ReadBackError;
+pub(crate) use stored::{clean, field, read_back, recognise};
 
 use crate::tpcc::crew::refused;
 use crate::tpcc::mysql::load_data::{Form, Source};

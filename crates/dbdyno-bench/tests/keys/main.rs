@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dbdyno_bench::friends;
 use dbdyno_bench::keys::{self, Config, Key, Kind, Order};
 use dbdyno_bench::tpcc::{LoadError, When};
-use dbdyno_model::Fact;
+use dbdyno_model::{Fact, Footprint};
 use dbdyno_target::lab::Binaries;
 use dbdyno_testing::{Running, all_binaries, binaries};
 
@@ -104,7 +104,7 @@ fn how_full_pages_are_is_known_with_the_extension_alone() {
     // Random inserts split the pages that the load had filled.
     cycle::insert(&connection, &config, 3, 400);
     let split = keys::footprint(&connection, &config).unwrap();
-    let leaves = |footprint: &keys::Footprint| footprint.fills[1].fill.get().unwrap();
+    let leaves = |footprint: &Footprint| footprint.fills[1].fill.get().unwrap();
     assert!(leaves(&split) < leaves(&with), "{split:?} {with:?}");
 }
 

@@ -1,6 +1,8 @@
 //! Documents of `bench` that the snapshots here show.
 
+use dbdyno_model::Fact;
 use dbdyno_model::bench::{Bench, Target, Warning};
+use dbdyno_model::footprint::{Fill, Footprint};
 use dbdyno_model::run::{Check, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats};
 use dbdyno_model::tune::Machine;
 
@@ -138,6 +140,40 @@ pub(super) fn overloaded() -> Bench {
             what: "the server does not keep up with 5,000 TPS: 11,040 transactions were due and not begun".into(),
             next: "take a lower --rate; without --rate the run says what it can do".into(),
         }],
+        ..closed()
+    }
+}
+
+/// Inserts into a table whose size is known, but not all of how full it is.
+pub(super) fn inserts() -> Bench {
+    let origin = "pgstattuple";
+    Bench {
+        workload: "inserts".into(),
+        description: "inserts: uuid_v4 keys in random order, 10 rows a statement, autocommit, \
+                      1000000 rows loaded"
+            .into(),
+        mode: None,
+        notpm: None,
+        rows_per_s: Some(31_600.0),
+        footprint: Some(Footprint {
+            rows: 1_189_600,
+            table_bytes: Fact::known(170 << 20, origin),
+            index_bytes: Fact::known(52 << 20, origin),
+            total_bytes: Fact::known(222 << 20, origin),
+            allocated_bytes: Fact::unknown("PostgreSQL does not tell", origin),
+            fills: vec![
+                Fill {
+                    name: "dbdyno_keys".into(),
+                    pages: Fact::known(21_760, origin),
+                    fill: Fact::known(0.973, origin),
+                },
+                Fill {
+                    name: "dbdyno_keys_pkey".into(),
+                    pages: Fact::unknown("extension pgstattuple is not installed", origin),
+                    fill: Fact::unknown("extension pgstattuple is not installed", origin),
+                },
+            ],
+        }),
         ..closed()
     }
 }

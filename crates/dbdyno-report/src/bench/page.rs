@@ -1,13 +1,18 @@
 //! The end of one run: the number, what it was measured with, and whether to trust it.
 
-use dbdyno_model::Bench;
+use std::collections::BTreeMap;
+
 use dbdyno_model::run::Latency;
+use dbdyno_model::{Bench, Fact, Footprint};
 
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
 use crate::table::{Align, Table};
 use crate::text::{clean, cut, hang, narrow_page_width, page, plural, wrap};
+
+/// Pages read for a transaction below which all came from the cache.
+const LEAST_PAGES: f64 = 0.01;
 
 /// The page of one run.
 #[must_use]
@@ -26,6 +31,7 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     for (name, text) in figures(run) {
         lines.extend(hang(&format!("{name:<12}"), &text, width));
     }
+    lines.extend(tables(run, width));
     lines.extend(errors(run, width, style));
     lines.extend(checks(run, width, style));
     lines.extend(warnings(run, width, style));
@@ -47,6 +53,9 @@ fn headline(run: &Bench) -> String {
             number::measured(low),
             number::measured(high)
         ));
+    }
+    if let Some(rows) = run.rows_per_s {
+        text.push_str(&format!(", {} rows a second", number::measured(rows)));
     }
     if let Some(notpm) = run.notpm {
         text.push_str(&format!(
@@ -206,6 +215,10 @@ fn server(run: &Bench, cpu: &str) -> String {
             "{} of page reads from its cache",
             number::share(share)
         ));
+        let each = read as f64 / run.transactions.max(1) as f64;
+        if each >= LEAST_PAGES {
+            parts.push(format!("{} pages read each", number::measured(each)));
+        }
     }
     if let Some((timed, requested)) = server.checkpoints_timed.zip(server.checkpoints_requested) {
         parts.push(format!(
@@ -218,6 +231,52 @@ fn server(run: &Bench, cpu: &str) -> String {
         parts.push(format!("{} written", number::bytes(bytes)));
     }
     parts.join(", ")
+}
+
+/// What table and indexes take, and how full their pages are.
+fn tables(run: &Bench, width: usize) -> Vec<String> {
+    let Some(footprint) = &run.footprint else {
+        return Vec::new();
+    };
+    let size = |fact: &Fact<u64>| number::or_missing(fact.get(), number::bytes);
+    let each = number::or_missing(footprint.bytes_per_row(), |bytes| {
+        format!("{} B", number::measured(bytes))
+    });
+    let text = format!(
+        "{} rows, table {}, indexes {}, {each} a row",
+        number::count(footprint.rows),
+        size(&footprint.table_bytes),
+        size(&footprint.index_bytes),
+    );
+    let mut lines = hang("size        ", &text, width);
+    for (why, names) in unknown_fills(footprint) {
+        let text = format!("how full pages of {names} are is not known: {why}");
+        lines.extend(hang("            ", &text, width));
+    }
+    for fill in &footprint.fills {
+        if let Some(share) = fill.fill.get() {
+            let name = clean(&fill.name);
+            let text = format!("pages of {name} {} full", number::share(share));
+            lines.extend(hang("            ", &text, width));
+        }
+    }
+    lines
+}
+
+/// By the reason why it is not known how full pages are, whose pages.
+fn unknown_fills(footprint: &Footprint) -> BTreeMap<String, String> {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for fill in &footprint.fills {
+        let Some(why) = fill.fill.why_unknown() else {
+            continue;
+        };
+        let of = names.entry(clean(why)).or_default();
+        if !of.is_empty() {
+            of.push_str(", ");
+        }
+        of.push_str(&clean(&fill.name));
+    }
+    names
 }
 
 fn errors(run: &Bench, width: usize, style: Style) -> Vec<String> {
@@ -291,6 +350,7 @@ mod tests {
         insta::assert_snapshot!("page_120", page(&fixtures::closed(), 120));
         insta::assert_snapshot!("page_overloaded_80", page(&fixtures::overloaded(), 80));
         insta::assert_snapshot!("page_overloaded_40", page(&fixtures::overloaded(), 40));
+        insta::assert_snapshot!("page_inserts_80", page(&fixtures::inserts(), 80));
         insta::assert_snapshot!("page_nothing_known", page(&fixtures::nothing_known(), 80));
         let coloured = bench_page(&fixtures::overloaded(), 80, Style::Coloured);
         insta::assert_snapshot!("page_coloured", coloured);
@@ -302,6 +362,7 @@ mod tests {
             for run in [
                 fixtures::closed(),
                 fixtures::overloaded(),
+                fixtures::inserts(),
                 fixtures::nothing_known(),
             ] {
                 let page = bench_page(&run, width, Style::Plain);

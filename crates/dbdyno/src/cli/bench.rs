@@ -42,6 +42,44 @@ pub(crate) struct BenchData {
 
     #[command(flatten)]
     pub(crate) sbtest: Sbtest,
+
+    #[command(flatten)]
+    pub(crate) keyed: Keyed,
+}
+
+/// What inserts, selects and friends are made of. A run takes from the database what is not given.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of inserts, selects and friends")]
+pub(crate) struct Keyed {
+    /// Primary key: auto_increment (if not given), random64, uuid_v4 or uuid_v7; of friends,
+    /// surrogate (if not given) or clustered
+    #[arg(long, value_name = "KIND")]
+    pub(crate) key: Option<String>,
+
+    /// Rows that the load writes; a million if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<u64>,
+
+    /// Letters of each row beside its key; 100 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) filler: Option<u32>,
+
+    /// Friends of each user; 25 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) friends: Option<u32>,
+
+    /// sequential or random: how keys are inserted, if not given as keys of their kind come; how
+    /// rows are selected, if not given at random
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) key_order: Option<String>,
+
+    /// Rows of each statement
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) batch: u32,
+
+    /// Statements of each transaction; if not given, each commits by itself
+    #[arg(long, value_name = "N")]
+    pub(crate) statements: Option<u32>,
 }
 
 /// What sysbench's workloads are made of; the names are sysbench's.

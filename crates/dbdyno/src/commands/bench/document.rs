@@ -84,6 +84,10 @@ pub(super) fn document(
             observed.series.iter().skip(cut.from_s as usize),
             per(committed as f64, totals.transactions as f64),
         ),
+        rows_per_s: subject
+            .workload
+            .rows_per_transaction()
+            .map(|rows| per(committed as f64 * rows as f64, totals.seconds)),
         notpm: notpm(&latency.per_transaction, &totals),
         latency_from: match observed.open_loop {
             Some(_) => "intended start",
@@ -126,6 +130,7 @@ pub(super) fn document(
             beside.strangers_cpu_s,
             observed.seconds(),
         ),
+        footprint: None,
         series: observed.series.clone(),
         consistency: Vec::new(),
         warnings: Vec::new(),

@@ -9,8 +9,8 @@ use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_report::number;
 use dbdyno_trial::template::with_causes;
 
-use super::clean;
 use super::options::{self, Named};
+use super::{clean, keyed};
 use crate::cli::BenchLoad;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -33,6 +33,12 @@ pub(super) fn run(
             seed: arguments.seed,
             ..*config
         }),
+        Named::Keys(kind, options) => {
+            Workload::Keys(keyed::keys_to_load(*kind, options, arguments.seed)?)
+        }
+        Named::Friends(options) => {
+            Workload::Friends(keyed::friends_to_load(options, arguments.seed)?)
+        }
         Named::Script(file) => {
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
             Workload::Script(Arc::new(target::read_script(file, hint)?))
@@ -62,8 +68,8 @@ pub(super) fn run(
         connection.display(),
         number::count(loaded.rows),
         match named {
-            Named::Tpcc | Named::Oltp(_) => "rows",
             Named::Script(_) => "statements",
+            _ => "rows",
         },
         number::duration(loaded.seconds)
     );

@@ -2,6 +2,7 @@
 
 mod clean;
 mod document;
+mod keyed;
 mod list;
 mod load;
 mod options;

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use dbdyno_bench::keys;
 use dbdyno_bench::oltp::{self, Kind};
 use dbdyno_bench::tpcc::{self, Mode, ReadBackError};
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_report::shell_word;
 
-use crate::cli::{BenchData, Sbtest};
+use super::keyed;
+use crate::cli::{BenchData, Keyed, Sbtest};
 use crate::exit::{Exit, Failure};
 use crate::target;
 
@@ -19,6 +21,8 @@ use crate::target;
 pub(super) enum Named {
     Tpcc,
     Oltp(oltp::Config),
+    Keys(keys::Kind, Keyed),
+    Friends(Keyed),
     Script(String),
 }
 
@@ -26,8 +30,13 @@ pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
     if let Ok(kind) = Kind::from_str(&data.workload) {
         return Ok(Named::Oltp(sbtest(kind, &data.sbtest)?));
     }
+    let same = |kind: &keys::Kind| kind.name() == data.workload;
+    if let Some(kind) = keys::Kind::ALL.into_iter().find(same) {
+        return Ok(Named::Keys(kind, data.keyed.clone()));
+    }
     match data.workload.as_str() {
         "tpcc" => Ok(Named::Tpcc),
+        "friends" => Ok(Named::Friends(data.keyed.clone())),
         file if file.contains(['.', '/']) || Path::new(file).exists() => {
             Ok(Named::Script(file.to_owned()))
         }
@@ -85,13 +94,19 @@ pub(super) fn loaded(
             },
             ..*config
         })),
+        _ if mode.is_some() => Err(Failure::usage(
+            "--mode is for tpcc and sysbench's workloads",
+            "leave it out: the others have one way to send their statements",
+        )),
+        Named::Keys(kind, options) => {
+            let config = keyed::keys_loaded(*kind, options, connection)?;
+            Ok(Workload::Keys(config))
+        }
+        Named::Friends(options) => {
+            let config = keyed::friends_loaded(options, connection)?;
+            Ok(Workload::Friends(config))
+        }
         Named::Script(file) => {
-            if mode.is_some() {
-                return Err(Failure::usage(
-                    "--mode is for tpcc and sysbench's workloads",
-                    "a file's statements are sent as they stand there",
-                ));
-            }
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
             Ok(Workload::Script(Arc::new(target::read_script(file, hint)?)))
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
 use dbdyno_bench::wire::Link;
 use dbdyno_model::run::Second;
-use dbdyno_model::{Address, Bench, Connection};
+use dbdyno_model::{Address, Bench, Connection, Footprint};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
@@ -196,10 +196,23 @@ fn one(
         document.consistency = verify::check(&subject.workload, &subject.connection)?;
         printer.clear();
     }
+    if complete {
+        printer.progress("looking at the table's size");
+        document.footprint = footprint(subject)?;
+        printer.clear();
+    }
     document.warnings = trust::warnings(&document, subject.workload.writes());
     Ok(Ran {
         document,
         hdr_log: observed.hdr_log(cut.from_s, since_epoch.unwrap_or_default()),
+    })
+}
+
+fn footprint(subject: &Subject) -> Result<Option<Footprint>, Failure> {
+    let found = subject.workload.footprint(&subject.connection);
+    found.map_err(|error| {
+        let message = format!("{}: {}", subject.connection.display(), error.deepest());
+        Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
     })
 }
 

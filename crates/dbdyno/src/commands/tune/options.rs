@@ -72,7 +72,7 @@ impl Options {
     pub(super) fn warehouses(&self) -> Option<u32> {
         match &self.workload {
             Workload::Tpcc(config, _) => Some(config.warehouses),
-            Workload::Oltp(_) | Workload::Script(_) => None,
+            _ => None,
         }
     }
 
