@@ -197,9 +197,7 @@ fn one(
         printer.clear();
     }
     if complete {
-        printer.progress("looking at the table's size");
         document.footprint = footprint(subject)?;
-        printer.clear();
     }
     document.warnings = trust::warnings(&document, subject.workload.writes());
     Ok(Ran {
@@ -210,7 +208,7 @@ fn one(
 
 fn footprint(subject: &Subject) -> Result<Option<Footprint>, Failure> {
     let found = subject.workload.footprint(&subject.connection);
-    found.map_err(|error| {
+    found.transpose().map_err(|error| {
         let message = format!("{}: {}", subject.connection.display(), error.deepest());
         Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
     })
