@@ -9,6 +9,7 @@ fn latency(factor: f64) -> Latency {
         count: 18_960,
         mean: 2.9 * factor,
         p50: 2.41 * factor,
+        p90: Some(6.3 * factor),
         p95: 8.41 * factor,
         p99: 12.6 * factor,
         p999: 31.0 * factor,
