@@ -7,7 +7,9 @@ mod load;
 mod options;
 mod run;
 mod sampler;
+mod think;
 mod trust;
+mod users;
 mod verify;
 
 use crate::cli::{Bench, BenchAction};
