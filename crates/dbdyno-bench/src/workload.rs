@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dbdyno_model::Footprint;
 use dbdyno_model::connection::Connection;
@@ -98,13 +98,17 @@ impl Workload {
     }
 
     pub fn description(&self) -> String {
+        self.description_with(None)
+    }
+
+    /// The same with the users that it is driven by.
+    pub fn description_with(&self, think: Option<tpcc::Think>) -> String {
         match self {
             Self::Tpcc(config, _) => {
                 let plural = if config.warehouses == 1 { "" } else { "s" };
-                format!(
-                    "TPC-C, {} warehouse{plural}, no think time",
-                    config.warehouses
-                )
+                let times = think.map(tpcc::Think::description);
+                let times = times.as_deref().unwrap_or("no think time");
+                format!("TPC-C, {} warehouse{plural}, {times}", config.warehouses)
             }
             Self::Oltp(config) => config.description(),
             Self::Keys(config) => config.description(),
@@ -126,6 +130,15 @@ impl Workload {
             Self::Keys(config) => config.transactions(),
             Self::Friends(config) => config.transactions(),
             Self::Script(script) => script.transactions(),
+        }
+    }
+
+    /// Terminals that its users need, each with a home of its own; none where the workload knows of
+    /// no users who key in and think.
+    pub fn terminals(&self) -> Option<u32> {
+        match self {
+            Self::Tpcc(config, _) => Some(config.warehouses.saturating_mul(tpcc::TERMINALS)),
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => None,
         }
     }
 
@@ -227,21 +240,24 @@ impl Workload {
         }
     }
 
-    /// Prepares one connection.
+    /// Prepares one connection, for a user where there are times to think.
     pub(crate) async fn terminal(
         &self,
         session: Session,
         seed: u64,
         index: u32,
+        think: Option<tpcc::Think>,
     ) -> Result<Terminal, PrepareError> {
         match self {
             Self::Tpcc(config, mode) => {
                 let constants = tpcc::constants(config.seed);
                 let terminal =
                     tpcc::Terminal::prepare(session, config, *mode, &constants, seed, index);
-                Ok(Terminal::Tpcc(Box::new(
-                    terminal.await.map_err(PrepareError::Wire)?,
-                )))
+                let mut terminal = terminal.await.map_err(PrepareError::Wire)?;
+                if let Some(think) = think {
+                    terminal.seat(think, seed, index);
+                }
+                Ok(Terminal::Tpcc(Box::new(terminal)))
             }
             Self::Oltp(config) => {
                 let terminal = oltp::Terminal::prepare(session, config, seed, index).await;
@@ -302,6 +318,14 @@ impl Terminal {
             Self::Keys(terminal) => terminal.next(),
             Self::Friends(terminal) => terminal.next(),
             Self::Script(terminal) => terminal.next(),
+        }
+    }
+
+    /// How long its user takes from the last transaction's end to the start of this one.
+    pub(crate) fn wait_before(&mut self, kind: usize) -> Duration {
+        match self {
+            Self::Tpcc(terminal) => terminal.wait_before(kind),
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => Duration::ZERO,
         }
     }
 

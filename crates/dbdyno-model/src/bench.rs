@@ -24,6 +24,8 @@ pub struct Bench {
     pub workload: String,
     /// `TPC-C, 10 warehouses, no think time`.
     pub description: String,
+    /// What keying and think times were multiplied by: 1 is as TPC-C asks. None without such times.
+    pub think: Option<f64>,
     /// How statements are sent, where the workload has several ways.
     pub mode: Option<String>,
     /// `unix socket`, `TCP` or `TLS`.
@@ -50,6 +52,11 @@ pub struct Bench {
     pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.
     pub notpm: Option<f64>,
+    /// What TPC-C's keying and think times leave room for at most; with `think` only.
+    pub notpm_most: Option<f64>,
+    /// The response times that TPC-C asks for, whatever `think` is; with `think` only.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
     /// Where latency counts from: the `actual start` of a transaction (closed loop), or its
     /// `intended start` (at a fixed rate, so that waiting is charged).
     pub latency_from: String,
@@ -82,6 +89,21 @@ pub struct Bench {
 
 impl Bench {
     pub const SCHEMA: &str = "dbdyno.bench/1";
+
+    /// New orders a minute of a warehouse's ten terminals, by TPC-C's least times and mix, if no
+    /// transaction took any time (clause 5.2.5.7).
+    pub const MOST_NOTPM: f64 = 12.86;
+}
+
+/// What 90 % of a transaction's response times have to stay below (TPC-C's clause 5.2.5.3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    pub transaction: String,
+    pub limit_s: f64,
+    pub p90_ms: Option<f64>,
+    /// None where no such transaction ended.
+    pub passed: Option<bool>,
 }
 
 /// The server that was loaded.

@@ -29,6 +29,10 @@ pub enum DriverError {
     },
     #[error("a rate of {0} transactions a second cannot be driven")]
     Rate(f64),
+    #[error("{0} has no keying and think times")]
+    NoUsers(String),
+    #[error("users need {needed} terminals, ten for each warehouse, and {connections} were given")]
+    Terminals { needed: u32, connections: u32 },
     /// With what was measured until then.
     #[error("the server closed the connection: {reason}")]
     ServerGone {
@@ -70,6 +74,8 @@ impl DriverError {
                 "raise the hard limit (ulimit -Hn, or LimitNOFILE= of the unit), or use fewer connections"
             }
             Self::Rate(_) => "give a rate above 0",
+            Self::NoUsers(_) => "drive it without think times; tpcc has them",
+            Self::Terminals { .. } => "make as many connections as there are terminals",
             Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
             Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,
         })

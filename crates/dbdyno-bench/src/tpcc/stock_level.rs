@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
+use super::missing;
 use super::random::Random;
-use super::{DISTRICTS, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,10 +13,10 @@ pub(crate) struct StockLevelInput {
     pub(crate) threshold: u32,
 }
 
-pub(crate) fn draw(random: &mut Random, home: u32) -> StockLevelInput {
+pub(crate) fn draw(random: &mut Random, home: u32, district: u32) -> StockLevelInput {
     StockLevelInput {
         warehouse: home,
-        district: random.uniform(1..=DISTRICTS),
+        district,
         threshold: random.uniform(10..=20),
     }
 }

@@ -1,5 +1,7 @@
 //! One connection that draws transactions and runs them.
 
+use std::time::Duration;
+
 use super::control::Control;
 use super::deck::Deck;
 use super::delivery::DeliveryInput;
@@ -8,7 +10,9 @@ use super::order_status::OrderStatusInput;
 use super::payment::PaymentInput;
 use super::random::Random;
 use super::stock_level::{StockLevel, StockLevelInput};
-use super::{Config, Constants, End, Mode, mysql, plain, postgres, stream};
+use super::think::Think;
+use super::user::User;
+use super::{Config, Constants, DISTRICTS, End, Mode, mysql, plain, postgres, stream};
 use crate::wire::{Engine, Sent, Session, WireError};
 
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +60,8 @@ pub struct Terminal {
     session: Session,
     random: Random,
     deck: Deck,
+    /// None where nobody keys in and thinks, and every warehouse is as much home as another.
+    user: Option<User>,
     warehouses: u32,
     c_run: [u32; 3],
     input: Option<Input>,
@@ -82,12 +88,24 @@ impl Terminal {
             session,
             random: Random::stream(run_seed, &[stream::TERMINAL, u64::from(index)]),
             deck: Deck::new(),
+            user: None,
             warehouses: config.warehouses,
             c_run: constants.c_run,
             input: None,
             control,
             transactions,
         })
+    }
+
+    /// From now on a user sits here, at the home that goes with the index.
+    pub(crate) fn seat(&mut self, think: Think, run_seed: u64, index: u32) {
+        self.user = Some(User::new(think, run_seed, index));
+    }
+
+    /// How long the user takes from the last transaction's end to the start of this one.
+    pub(crate) fn wait_before(&mut self, transaction: usize) -> Duration {
+        let user = self.user.as_mut();
+        user.map_or(Duration::ZERO, |user| user.wait_before(transaction))
     }
 
     /// Deals the next card and draws its input; returns its index into [`super::TRANSACTIONS`].
@@ -99,13 +117,18 @@ impl Terminal {
         let card = self.deck.deal(&mut self.random);
         let random = &mut self.random;
         let (warehouses, c) = (self.warehouses, &self.c_run);
-        let home = random.uniform(1..=warehouses);
+        let fixed = self.user.as_ref().map(User::home);
+        let home = fixed.map_or_else(|| random.uniform(1..=warehouses), |home| home.warehouse);
         self.input = Some(match card {
             0 => Input::NewOrder(super::new_order::draw(random, home, warehouses, c)),
             1 => Input::Payment(super::payment::draw(random, home, warehouses, c)),
             2 => Input::OrderStatus(super::order_status::draw(random, home, c)),
             3 => Input::Delivery(super::delivery::draw(random, home)),
-            _ => Input::StockLevel(super::stock_level::draw(random, home)),
+            _ => {
+                let district = fixed.map(|home| home.district);
+                let district = district.unwrap_or_else(|| random.uniform(1..=DISTRICTS));
+                Input::StockLevel(super::stock_level::draw(random, home, district))
+            }
         });
         card
     }

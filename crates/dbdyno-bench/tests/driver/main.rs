@@ -7,6 +7,7 @@ mod ends;
 mod failures;
 mod pace;
 mod reconnect;
+mod think;
 mod tls;
 mod tpcc;
 

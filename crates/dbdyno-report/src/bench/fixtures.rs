@@ -1,7 +1,7 @@
 //! Documents of `bench` that the snapshots here show.
 
 use dbdyno_model::Fact;
-use dbdyno_model::bench::{Bench, Target, Warning};
+use dbdyno_model::bench::{Bench, Limit, Target, Warning};
 use dbdyno_model::footprint::{Fill, Footprint};
 use dbdyno_model::run::{Check, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats};
 use dbdyno_model::tune::Machine;
@@ -11,6 +11,7 @@ fn latency(factor: f64) -> Latency {
         count: 18_960,
         mean: 2.9 * factor,
         p50: 2.41 * factor,
+        p90: Some(6.3 * factor),
         p95: 8.41 * factor,
         p99: 12.6 * factor,
         p999: 31.0 * factor,
@@ -174,6 +175,31 @@ pub(super) fn inserts() -> Bench {
                 },
             ],
         }),
+        ..closed()
+    }
+}
+
+/// Users at the terminals of ten warehouses; one kind of transaction is too slow, one never came.
+pub(super) fn thinking() -> Bench {
+    let limit = |name: &str, limit_s: f64, p90_ms: Option<f64>| Limit {
+        transaction: name.into(),
+        limit_s,
+        p90_ms,
+        passed: p90_ms.map(|ms| ms < limit_s * 1e3),
+    };
+    Bench {
+        description: "TPC-C, 10 warehouses, keying and think times".into(),
+        think: Some(1.0),
+        notpm: Some(124.3),
+        notpm_most: Some(128.6),
+        limits: vec![
+            limit("new_order", 5.0, Some(8.82)),
+            limit("payment", 5.0, Some(3.78)),
+            limit("order_status", 5.0, None),
+            limit("delivery", 5.0, Some(5_210.0)),
+            limit("stock_level", 20.0, Some(12.4)),
+        ],
+        connections: 100,
         ..closed()
     }
 }

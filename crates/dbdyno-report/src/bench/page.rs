@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::run::Latency;
 use dbdyno_model::{Bench, Fact, Footprint};
 
+use super::limits;
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
@@ -27,6 +28,7 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     lines.push(String::new());
     lines.extend(series(run, width));
     lines.extend(latencies(run, width));
+    lines.extend(limits::table(run, width));
     lines.push(String::new());
     for (name, text) in figures(run) {
         lines.extend(hang(&format!("{name:<12}"), &text, width));
@@ -150,7 +152,10 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
             format!("{} µs of CPU each", number::measured(us))
         })
     };
-    let mut figures = Vec::new();
+    let mut figures: Vec<_> = limits::notpm(run)
+        .map(|text| ("NOTPM", text))
+        .into_iter()
+        .collect();
     let sent = run
         .statements_per_transaction
         .zip(run.round_trips_per_transaction);
@@ -351,9 +356,25 @@ mod tests {
         insta::assert_snapshot!("page_overloaded_80", page(&fixtures::overloaded(), 80));
         insta::assert_snapshot!("page_overloaded_40", page(&fixtures::overloaded(), 40));
         insta::assert_snapshot!("page_inserts_80", page(&fixtures::inserts(), 80));
+        insta::assert_snapshot!("page_thinking_80", page(&fixtures::thinking(), 80));
+        insta::assert_snapshot!("page_thinking_40", page(&fixtures::thinking(), 40));
         insta::assert_snapshot!("page_nothing_known", page(&fixtures::nothing_known(), 80));
         let coloured = bench_page(&fixtures::overloaded(), 80, Style::Coloured);
         insta::assert_snapshot!("page_coloured", coloured);
+    }
+
+    #[test]
+    fn hurried_users_do_not_make_a_share() {
+        let hurried = Bench {
+            think: Some(0.01),
+            notpm: Some(6_030.0),
+            ..fixtures::thinking()
+        };
+        let page = bench_page(&hurried, 80, Style::Plain);
+        assert!(
+            page.contains("6,030, by 0.01 × the specification's"),
+            "{page}"
+        );
     }
 
     #[test]
@@ -363,6 +384,7 @@ mod tests {
                 fixtures::closed(),
                 fixtures::overloaded(),
                 fixtures::inserts(),
+                fixtures::thinking(),
                 fixtures::nothing_known(),
             ] {
                 let page = bench_page(&run, width, Style::Plain);

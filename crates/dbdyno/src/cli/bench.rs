@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dbdyno_bench::oltp::Distribution;
-use dbdyno_bench::tpcc::Mode;
+use dbdyno_bench::tpcc::{Mode, Think};
 
 use crate::exit;
 
@@ -134,8 +134,8 @@ pub(crate) struct BenchRun {
     #[command(flatten)]
     pub(crate) data: BenchData,
 
-    /// Connections that drive the load; several numbers are run one after the other
-    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Connections that drive the load, 8 if not given; several numbers are run one after the other
+    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: Vec<u32>,
 
     /// How long each run is measured, such as 90s or 5min
@@ -150,6 +150,11 @@ pub(crate) struct BenchRun {
     /// if not given, each connection starts the next one as soon as the last has ended
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
+
+    /// For tpcc: users who key in and think as long as the specification asks, at ten terminals for
+    /// each warehouse, which are the connections; a FACTOR other than 1 multiplies these times
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "rate", value_parser = think)]
+    pub(crate) think: Option<Think>,
 
     /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), or in as few
     /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
@@ -207,6 +212,14 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
+fn think(text: &str) -> Result<Think, String> {
+    let factor = text.parse::<f64>().ok();
+    factor.and_then(Think::scaled).ok_or_else(|| {
+        let [least, greatest] = Think::FACTORS;
+        format!("a factor from {least} to {greatest}")
+    })
+}
+
 fn mode(text: &str) -> Result<Mode, String> {
     Mode::ALL
         .into_iter()
@@ -217,6 +230,16 @@ fn mode(text: &str) -> Result<Mode, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_of_think_times_are_read_or_refused() {
+        assert_eq!(think("1"), Ok(Think::SPECIFIED));
+        assert_eq!(think("0.01").unwrap().factor(), 0.01);
+        for text in ["", "fast", "0", "-1", "NaN", "inf", "101"] {
+            let error = think(text).unwrap_err();
+            assert_eq!(error, "a factor from 0.001 to 100", "{text}");
+        }
+    }
 
     #[test]
     fn times_are_read_as_people_write_them() {

@@ -8,7 +8,9 @@ mod load;
 mod options;
 mod run;
 mod sampler;
+mod think;
 mod trust;
+mod users;
 mod verify;
 
 use crate::cli::{Bench, BenchAction};

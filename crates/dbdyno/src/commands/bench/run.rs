@@ -14,7 +14,7 @@ use dbdyno_target::process;
 
 use super::document::{Beside, Cut, Subject, document};
 use super::sampler::ServerSampler;
-use super::{options, trust, verify};
+use super::{options, think, trust, verify};
 use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -34,8 +34,10 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check(arguments)?;
     let named = options::named(&arguments.data)?;
+    think::check(arguments, &named)?;
     let connection = options::connection(&arguments.data)?;
     let workload = options::loaded(&named, &connection, arguments.mode)?;
+    let numbers = think::connections(arguments, &workload)?;
     let transport = transport(&connection)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
@@ -44,12 +46,13 @@ pub(super) fn run(
         connection,
         transport,
         machine: machine::of(&host),
+        think: arguments.think,
         seed: arguments.seed,
     };
     let mut runs = Vec::new();
     let mut end = Ok(());
-    for connections in &arguments.connections {
-        match one(arguments, &subject, *connections, printer, interrupt) {
+    for connections in numbers {
+        match one(arguments, &subject, connections, printer, interrupt) {
             Ok(ran) => {
                 let text = match arguments.json {
                     true => to_json(&ran.document),
@@ -141,13 +144,14 @@ fn one(
         threads: arguments.threads.map(usize::from),
         seed: arguments.seed,
         reconnect: true,
+        think: subject.think,
         stop: Arc::clone(interrupt.flag()),
     };
     printer.step(&format!(
         "{} {}: {}, connecting {connections}",
         sampler.engine,
         sampler.version,
-        subject.workload.description()
+        subject.workload.description_with(subject.think)
     ));
     let started_at = clock::now();
     let mut driver = Driver::start(&subject.connection, &workload, &options).map_err(failure)?;
