@@ -98,13 +98,7 @@ impl Workload {
 
     pub fn description(&self) -> String {
         match self {
-            Self::Tpcc(config, _) => {
-                let plural = if config.warehouses == 1 { "" } else { "s" };
-                format!(
-                    "TPC-C, {} warehouse{plural}, no think time",
-                    config.warehouses
-                )
-            }
+            Self::Tpcc(config, _) => format!("TPC-C, {}, no think time", config.summary()),
             Self::Oltp(config) => config.description(),
             Self::Keys(config) => config.description(),
             Self::Friends(config) => config.description(),
@@ -194,7 +188,7 @@ impl Workload {
     /// The workload's own conditions on its data. Blocks; not for use within an async runtime.
     pub fn check(&self, connection: &Connection, when: When) -> Result<Vec<Check>, CheckError> {
         match self {
-            Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
+            Self::Tpcc(config, _) => Ok(tpcc::check(connection, config, when)?),
             Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
             Self::Keys(config) => Ok(keys::check(connection, config, when)?),
             Self::Friends(config) => Ok(friends::check(connection, config, when)?),

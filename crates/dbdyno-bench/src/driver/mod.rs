@@ -40,6 +40,7 @@ pub use usage::{conditions, notpm, per, server_use};
 
 use crate::reactor::Alarm;
 use crate::recorder::Recorder;
+use crate::wire::Isolation;
 use crate::workload::{PrepareError, Workload};
 use pace::{Pace, Paces};
 use schedule::Schedule;
@@ -62,6 +63,8 @@ pub struct Options {
     /// A lost connection is counted as an error and made again, with growing pauses, for as long as
     /// the load goes on. Else the first one lost ends the load.
     pub reconnect: bool,
+    /// Asked of the server by each connection; its own where not given, and nothing is asked then.
+    pub isolation: Option<Isolation>,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -73,6 +76,7 @@ impl Default for Options {
             threads: None,
             seed: 1,
             reconnect: false,
+            isolation: None,
             stop: Arc::default(),
         }
     }
@@ -144,6 +148,7 @@ impl Driver {
                 terminals,
                 seed: options.seed,
                 reconnect: options.reconnect,
+                isolation: options.isolation,
                 recorder,
                 paces: Arc::clone(&driver.paces),
                 alarm,

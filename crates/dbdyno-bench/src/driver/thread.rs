@@ -9,7 +9,7 @@ use super::error::{Severity, severity};
 use super::pace::{Pace, Paces};
 use crate::reactor::{Alarm, Reactor};
 use crate::recorder::{Ended, Outcome, Recorder};
-use crate::wire::{Cancel, Engine, Session, Target, WireError};
+use crate::wire::{Cancel, Engine, Isolation, Session, Target, WireError};
 use crate::workload::{End, Failure, PrepareError, Terminal, Workload};
 
 /// As often is the same transaction tried again before it is given up.
@@ -51,6 +51,7 @@ pub(crate) struct Share {
     pub(crate) terminals: Range<u32>,
     pub(crate) seed: u64,
     pub(crate) reconnect: bool,
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) recorder: Arc<Mutex<Recorder>>,
     pub(crate) paces: Arc<Paces>,
     pub(crate) alarm: Alarm,
@@ -169,10 +170,13 @@ async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
 /// Connects and prepares; what the terminal draws also depends on how often it was lost.
 async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, Fatal> {
     let share = desk.share;
-    let session = Session::open(&desk.reactor, &share.target)
+    let mut session = Session::open(&desk.reactor, &share.target)
         .await
         .map_err(Fatal::Connect)?;
     desk.set_cancel(index, session.cancel());
+    if let Some(level) = share.isolation {
+        session.isolate(level).await.map_err(Fatal::Connect)?;
+    }
     let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
     let terminal = share.workload.terminal(session, seed, index);
     terminal.await.map_err(Fatal::Prepare)
