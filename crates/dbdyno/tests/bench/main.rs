@@ -3,6 +3,8 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod layouts;
+
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
