@@ -105,10 +105,9 @@ impl Workload {
     pub fn description_with(&self, think: Option<tpcc::Think>) -> String {
         match self {
             Self::Tpcc(config, _) => {
-                let plural = if config.warehouses == 1 { "" } else { "s" };
                 let times = think.map(tpcc::Think::description);
                 let times = times.as_deref().unwrap_or("no think time");
-                format!("TPC-C, {} warehouse{plural}, {times}", config.warehouses)
+                format!("TPC-C, {}, {times}", config.summary())
             }
             Self::Oltp(config) => config.description(),
             Self::Keys(config) => config.description(),
@@ -137,7 +136,10 @@ impl Workload {
     /// no users who key in and think.
     pub fn terminals(&self) -> Option<u32> {
         match self {
-            Self::Tpcc(config, _) => Some(config.warehouses.saturating_mul(tpcc::TERMINALS)),
+            Self::Tpcc(config, _) => {
+                let warehouses = config.sets.saturating_mul(config.warehouses);
+                Some(warehouses.saturating_mul(tpcc::TERMINALS))
+            }
             Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => None,
         }
     }
@@ -228,7 +230,7 @@ impl Workload {
     /// The workload's own conditions on its data. Blocks; not for use within an async runtime.
     pub fn check(&self, connection: &Connection, when: When) -> Result<Vec<Check>, CheckError> {
         match self {
-            Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
+            Self::Tpcc(config, _) => Ok(tpcc::check(connection, config, when)?),
             Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
             Self::Keys(config) => Ok(keys::check(connection, config, when)?),
             Self::Friends(config) => Ok(friends::check(connection, config, when)?),

@@ -30,6 +30,9 @@ pub struct Bench {
     pub mode: Option<String>,
     /// `unix socket`, `TCP` or `TLS`.
     pub transport: String,
+    /// How transactions are kept apart, by the names that `--isolation` has: the level that was asked
+    /// for, else the one that the server gives its sessions. None where it did not say.
+    pub isolation: Option<String>,
     pub target: Target,
     /// The machine that the load was driven from.
     pub machine: Machine,

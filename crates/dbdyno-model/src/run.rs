@@ -223,7 +223,16 @@ pub struct Check {
     pub name: String,
     pub description: String,
     pub passed: bool,
-    /// What broke it, where it is broken.
+    /// What broke it, where it is broken; why it does not apply to the data, where it did not have to
+    /// hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+impl Check {
+    /// Whether it says anything of the data.
+    #[must_use]
+    pub fn applies(&self) -> bool {
+        !(self.passed && self.detail.is_some())
+    }
 }

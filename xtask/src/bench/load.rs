@@ -107,7 +107,7 @@ fn ours(floor: &Floor, database: &str) -> Result<(f64, u64), String> {
     };
     let config = tpcc::Config {
         warehouses: WAREHOUSES,
-        seed: 1,
+        ..tpcc::Config::default()
     };
     let stop = AtomicBool::new(false);
     let begun = Instant::now();

@@ -66,6 +66,9 @@ impl DriverError {
             }
             Self::Prepare(source) => match source.server().map(|error| error.sqlstate.as_str()) {
                 Some("42P01" | "42703" | "42S02") => "load the workload's data first",
+                _ if number(source) == Some(TOO_MANY_STATEMENTS) => {
+                    "raise max_prepared_stmt_count, or use fewer connections or sets of tables"
+                }
                 _ => return None,
             },
             Self::Script(error) => return error.hint(),
@@ -102,10 +105,18 @@ pub(crate) fn deepest(error: &tokio_postgres::Error) -> String {
     }
 }
 
+/// MySQL's for what is beyond max_prepared_stmt_count.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+
+fn number(error: &WireError) -> Option<u16> {
+    error.server()?.number
+}
+
 /// What an error means for the transaction and for the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// A deadlock or a serialization failure: the same transaction may pass the next time.
+    /// A deadlock, a serialization failure, or a lock that InnoDB has waited for too long: the same
+    /// transaction may pass the next time.
     Retry,
     /// The server refused this transaction.
     Transaction,
@@ -120,13 +131,60 @@ pub(crate) fn severity(error: &WireError) -> Severity {
         WireError::Server(error) if error.fatal => Severity::Gone,
         WireError::Server(error) => match error.sqlstate.as_str() {
             "40P01" | "40001" => Severity::Retry,
-            // MariaDB's serialization failure has no SQLSTATE of its own.
-            _ if error.number == Some(1020) => Severity::Retry,
+            // MariaDB's serialization failure and both servers' ER_LOCK_WAIT_TIMEOUT have no SQLSTATE
+            // of their own; a deadlock (1213) has 40001.
+            _ if matches!(error.number, Some(1020 | 1205)) => Severity::Retry,
             // Shutdown by an administrator, after a crash, or still starting.
             "57P01" | "57P02" | "57P03" => Severity::Gone,
             _ => Severity::Transaction,
         },
         WireError::Closed | WireError::Io { .. } | WireError::Tls(_) => Severity::Gone,
         _ => Severity::Client,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ServerError;
+
+    fn refused(sqlstate: &str, number: Option<u16>) -> WireError {
+        let error = ServerError {
+            sqlstate: sqlstate.to_owned(),
+            number,
+            message: String::new(),
+            hint: None,
+            fatal: false,
+        };
+        error.into()
+    }
+
+    #[test]
+    fn what_others_were_quicker_with_is_tried_again() {
+        for (sqlstate, number) in [
+            ("40001", None),
+            ("40P01", None),
+            ("40001", Some(1213)),
+            ("HY000", Some(1205)),
+            ("HY000", Some(1020)),
+        ] {
+            let error = refused(sqlstate, number);
+            assert_eq!(severity(&error), Severity::Retry, "{sqlstate} {number:?}");
+        }
+        for (sqlstate, number) in [("23505", None), ("23000", Some(1062)), ("55P03", None)] {
+            let error = refused(sqlstate, number);
+            assert_eq!(severity(&error), Severity::Transaction, "{sqlstate}");
+        }
+        assert_eq!(severity(&refused("57P01", None)), Severity::Gone);
+    }
+
+    #[test]
+    fn too_many_statements_have_a_hint() {
+        let hint = |number| {
+            let error = DriverError::Prepare(refused("42000", Some(number)));
+            error.hint().map(str::to_owned)
+        };
+        assert!(hint(1461).is_some_and(|hint| hint.contains("max_prepared_stmt_count")));
+        assert_eq!(hint(1064), None);
     }
 }

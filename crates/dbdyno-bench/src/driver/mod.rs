@@ -42,6 +42,7 @@ pub use usage::{conditions, notpm, per, server_use};
 use crate::reactor::Alarm;
 use crate::recorder::Recorder;
 use crate::tpcc::Think;
+use crate::wire::Isolation;
 use crate::workload::{PrepareError, Workload};
 use pace::{Pace, Paces};
 use schedule::Schedule;
@@ -67,6 +68,8 @@ pub struct Options {
     /// Users at the terminals, who key in and think; without them a terminal goes on at once. Their
     /// number is the workload's: as many connections as [`Workload::terminals`] says.
     pub think: Option<Think>,
+    /// Asked of the server by each connection; its own where not given, and nothing is asked then.
+    pub isolation: Option<Isolation>,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -79,6 +82,7 @@ impl Default for Options {
             seed: 1,
             reconnect: false,
             think: None,
+            isolation: None,
             stop: Arc::default(),
         }
     }
@@ -153,6 +157,7 @@ impl Driver {
                 seed: options.seed,
                 reconnect: options.reconnect,
                 think: options.think,
+                isolation: options.isolation,
                 recorder,
                 paces: Arc::clone(&driver.paces),
                 alarm,

@@ -10,7 +10,7 @@ use super::pace::{Pace, Paces};
 use crate::reactor::{Alarm, Reactor};
 use crate::recorder::{Ended, Outcome, Recorder};
 use crate::tpcc::Think;
-use crate::wire::{Cancel, Engine, Session, Target, WireError};
+use crate::wire::{Cancel, Engine, Isolation, Session, Target, WireError};
 use crate::workload::{End, Failure, PrepareError, Terminal, Workload};
 
 /// As often is the same transaction tried again before it is given up.
@@ -53,6 +53,7 @@ pub(crate) struct Share {
     pub(crate) seed: u64,
     pub(crate) reconnect: bool,
     pub(crate) think: Option<Think>,
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) recorder: Arc<Mutex<Recorder>>,
     pub(crate) paces: Arc<Paces>,
     pub(crate) alarm: Alarm,
@@ -171,10 +172,13 @@ async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
 /// Connects and prepares; what the terminal draws also depends on how often it was lost.
 async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, Fatal> {
     let share = desk.share;
-    let session = Session::open(&desk.reactor, &share.target)
+    let mut session = Session::open(&desk.reactor, &share.target)
         .await
         .map_err(Fatal::Connect)?;
     desk.set_cancel(index, session.cancel());
+    if let Some(level) = share.isolation {
+        session.isolate(level).await.map_err(Fatal::Connect)?;
+    }
     let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
     let terminal = share.workload.terminal(session, seed, index, share.think);
     terminal.await.map_err(Fatal::Prepare)

@@ -22,7 +22,7 @@ pub(super) fn create(
     tables.extend(contents.create(engine));
     let taken = taken(link, engine, &tables).map_err(refused("look for", contents.table()))?;
     if let Some(table) = taken {
-        let source = None;
+        let (table, source) = (table.to_owned(), None);
         return Err(LoadError::Exists { table, source });
     }
     let created = match engine {

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use super::load::Progress;
 use super::load_error::LoadError;
-use super::schema::Table;
 use super::shift::{Meter, Shift};
 use crate::reactor::{Alarm, Reactor};
 use crate::wire::{Cancel, Link, Target, WireError};
@@ -21,16 +20,16 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs one statement a table, as many at once as there are threads.
+    /// Runs statements, each with the name of its table, as many at once as there are threads.
     pub(crate) fn statements(
         &self,
         phase: &'static str,
         operation: &'static str,
-        statements: &[(Table, &str)],
+        statements: &[(String, String)],
     ) -> Result<(), LoadError> {
         let total = statements.len() as u64;
-        self.work(phase, statements, total, &|link, &(table, sql), meter| {
-            link.run(sql).map_err(refused(operation, table.name()))?;
+        self.work(phase, statements, total, &|link, (table, sql), meter| {
+            link.run(sql).map_err(refused(operation, table))?;
             meter.add(1);
             Ok(())
         })?;

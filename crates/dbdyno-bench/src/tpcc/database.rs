@@ -8,10 +8,11 @@ use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 use super::conditions::When;
+use super::foreign;
 use super::load::{Loaded, Progress};
 use super::load_error::{ClientError, LoadError};
-use super::stored::{ReadBackError, StoredConfig};
-use super::{Config, mysql, postgres};
+use super::stored::{Expected, ReadBackError, StoredConfig};
+use super::{Config, Layout, mysql, postgres};
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -29,11 +30,12 @@ pub fn load(
     }
 }
 
-/// Checks all conditions; takes seconds. PostgreSQL needs the right to create temporary tables.
-pub fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+/// Checks all conditions in all sets; takes seconds. PostgreSQL needs the right to create temporary
+/// tables.
+pub fn check(connect: &Connection, config: &Config, when: When) -> Result<Vec<Check>, ClientError> {
     match connect.engine {
-        Engine::Postgres => postgres::consistency::check(connect, when),
-        Engine::MySql => mysql::consistency::check(connect, when),
+        Engine::Postgres => postgres::consistency::check(connect, config, when),
+        Engine::MySql => mysql::consistency::check(connect, config, when),
     }
 }
 
@@ -45,7 +47,20 @@ pub fn read_back(connect: &Connection) -> Result<StoredConfig, ReadBackError> {
     }
 }
 
-/// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether it did.
+/// The same where a user says something of it, which has to be so. Where nothing was loaded by us and
+/// sysbench's layout is asked for, what sysbench-tpcc has made.
+pub fn find(connect: &Connection, expected: &Expected) -> Result<StoredConfig, ReadBackError> {
+    let found = match read_back(connect) {
+        Err(ReadBackError::NotLoaded) if expected.layout == Some(Layout::Sysbench) => {
+            foreign::read(connect, expected.seed)?
+        }
+        read => read?,
+    };
+    expected.agrees(&found.config)?;
+    Ok(found)
+}
+
+/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours; whether it did.
 pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
     match connect.engine {
         Engine::Postgres => {

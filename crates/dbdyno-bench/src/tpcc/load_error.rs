@@ -2,7 +2,7 @@
 
 use postgres::error::SqlState;
 
-use super::MAX_WAREHOUSES;
+use super::{Config, MAX_SETS, MAX_WAREHOUSES};
 use crate::driver::{TargetError, client_tls_hint, deepest, tls_hint};
 use crate::wire::{ServerError, WireError};
 
@@ -22,6 +22,8 @@ pub enum ClientError {
 pub enum LoadError {
     #[error("cannot load {0} warehouses: between 1 and {MAX_WAREHOUSES} are possible")]
     Warehouses(u32),
+    #[error("cannot load {0} sets of tables: between 1 and {MAX_SETS} are possible")]
+    Sets(u32),
     /// With what is wrong with it.
     #[error("cannot load the tables: {0}")]
     Invalid(String),
@@ -29,7 +31,7 @@ pub enum LoadError {
     Connect { server: String, source: ClientError },
     #[error("cannot create table {table}: it is there already")]
     Exists {
-        table: &'static str,
+        table: String,
         /// None where it was seen before anything was tried.
         source: Option<ClientError>,
     },
@@ -96,6 +98,20 @@ impl ClientError {
     }
 }
 
+impl Config {
+    /// # Errors
+    /// There is no such database.
+    pub(crate) fn is_possible(&self) -> Result<(), LoadError> {
+        if !(1..=MAX_WAREHOUSES).contains(&self.warehouses) {
+            return Err(LoadError::Warehouses(self.warehouses));
+        }
+        if !(1..=MAX_SETS).contains(&self.sets) {
+            return Err(LoadError::Sets(self.sets));
+        }
+        Ok(())
+    }
+}
+
 impl LoadError {
     /// Whether the server's disk is full.
     #[must_use]
@@ -124,7 +140,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Warehouses(_) => Some("choose another number of warehouses"),
-            Self::Invalid(_) => Some("choose another number"),
+            Self::Sets(_) | Self::Invalid(_) => Some("choose another number"),
             Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Exists { .. } => {
                 Some("choose an empty database, or remove an earlier load with bench clean")
@@ -138,7 +154,7 @@ impl LoadError {
         match self {
             Self::Connect { source, .. } | Self::Sql { source, .. } => Some(source),
             Self::Exists { source, .. } => source.as_ref(),
-            Self::Warehouses(_) | Self::Invalid(_) | Self::Stopped => None,
+            Self::Warehouses(_) | Self::Sets(_) | Self::Invalid(_) | Self::Stopped => None,
         }
     }
 }

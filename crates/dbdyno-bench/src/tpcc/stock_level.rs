@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use super::missing;
+use super::names::Names;
 use super::random::Random;
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -28,9 +29,13 @@ pub(crate) struct StockLevel {
 }
 
 impl StockLevel {
-    pub(crate) async fn prepare(session: &mut Session, sql: &str) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        template: &str,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            stock_level: session.prepare(sql).await?,
+            stock_level: session.prepare(&names.sql(template)).await?,
         })
     }
 

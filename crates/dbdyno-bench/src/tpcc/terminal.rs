@@ -1,10 +1,12 @@
 //! One connection that draws transactions and runs them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::control::Control;
 use super::deck::Deck;
 use super::delivery::DeliveryInput;
+use super::names::Names;
 use super::new_order::NewOrderInput;
 use super::order_status::OrderStatusInput;
 use super::payment::PaymentInput;
@@ -24,11 +26,11 @@ enum Input {
     StockLevel(StockLevelInput),
 }
 
-/// The five transactions, prepared.
+/// The five transactions, prepared for one set.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a terminal has one, in a box of its own"
+    reason = "a terminal has few, none of which ever moves"
 )]
 enum Transactions {
     Plain {
@@ -54,6 +56,13 @@ enum Transactions {
     },
 }
 
+/// What a transaction depends on its set for.
+#[derive(Debug)]
+struct Set {
+    c_run: [u32; 3],
+    transactions: Transactions,
+}
+
 /// One connection with its deck, its random numbers and its statements.
 #[derive(Debug)]
 pub struct Terminal {
@@ -63,14 +72,16 @@ pub struct Terminal {
     /// None where nobody keys in and thinks, and every warehouse is as much home as another.
     user: Option<User>,
     warehouses: u32,
-    c_run: [u32; 3],
+    sets: Vec<Set>,
+    /// Index of the set that the input is for.
+    set: usize,
     input: Option<Input>,
     control: Control,
-    transactions: Transactions,
 }
 
 impl Terminal {
-    /// Prepares the statements. What the terminal draws depends on `run_seed` and `index` alone.
+    /// Prepares the statements for every set. What the terminal draws depends on `run_seed` and `index`
+    /// alone. The constants are those of the first set; each of the others has been loaded with its own.
     ///
     /// # Errors
     /// The server refuses a statement, as where nothing was loaded, or is lost.
@@ -83,23 +94,35 @@ impl Terminal {
         index: u32,
     ) -> Result<Self, WireError> {
         let control = Control::prepare(&mut session).await?;
-        let transactions = Transactions::prepare(&mut session, mode).await?;
+        let mut sets = Vec::new();
+        for (names, number) in config.names().zip(1..) {
+            let c_run = match number {
+                1 => constants.c_run,
+                _ => super::constants(config.set_seed(number)).c_run,
+            };
+            let names = Arc::new(names);
+            let transactions = Transactions::prepare(&mut session, &names, mode).await?;
+            sets.push(Set {
+                c_run,
+                transactions,
+            });
+        }
         Ok(Self {
             session,
             random: Random::stream(run_seed, &[stream::TERMINAL, u64::from(index)]),
             deck: Deck::new(),
             user: None,
             warehouses: config.warehouses,
-            c_run: constants.c_run,
+            sets,
+            set: 0,
             input: None,
             control,
-            transactions,
         })
     }
 
     /// From now on a user sits here, at the home that goes with the index.
     pub(crate) fn seat(&mut self, think: Think, run_seed: u64, index: u32) {
-        self.user = Some(User::new(think, run_seed, index));
+        self.user = Some(User::new(think, run_seed, index, self.warehouses));
     }
 
     /// How long the user takes from the last transaction's end to the start of this one.
@@ -116,8 +139,14 @@ impl Terminal {
     pub fn next(&mut self) -> usize {
         let card = self.deck.deal(&mut self.random);
         let random = &mut self.random;
-        let (warehouses, c) = (self.warehouses, &self.c_run);
+        let warehouses = self.warehouses;
         let fixed = self.user.as_ref().map(User::home);
+        if let Some(home) = fixed {
+            self.set = home.set;
+        } else if self.sets.len() > 1 {
+            self.set = random.uniform(1..=self.sets.len() as u32) as usize - 1;
+        }
+        let c = &self.sets[self.set].c_run;
         let home = fixed.map_or_else(|| random.uniform(1..=warehouses), |home| home.warehouse);
         self.input = Some(match card {
             0 => Input::NewOrder(super::new_order::draw(random, home, warehouses, c)),
@@ -145,7 +174,8 @@ impl Terminal {
             return Ok(End::Committed);
         };
         let (session, control) = (&mut self.session, &self.control);
-        self.transactions.execute(session, control, input).await
+        let transactions = &mut self.sets[self.set].transactions;
+        transactions.execute(session, control, input).await
     }
 
     /// Ends what a failed attempt left open: answers that nobody took, and the transaction.
@@ -176,31 +206,35 @@ impl Terminal {
 }
 
 impl Transactions {
-    async fn prepare(session: &mut Session, mode: Mode) -> Result<Self, WireError> {
+    async fn prepare(
+        session: &mut Session,
+        names: &Arc<Names>,
+        mode: Mode,
+    ) -> Result<Self, WireError> {
         match (mode, session.engine()) {
             (Mode::Unbatched | Mode::Batched, _) => {
                 let batched = mode == Mode::Batched;
                 Ok(Self::Plain {
-                    new_order: plain::NewOrder::prepare(session, batched).await?,
-                    payment: plain::Payment::prepare(session, batched).await?,
-                    order_status: plain::OrderStatus::prepare(session, batched).await?,
-                    delivery: plain::Delivery::prepare(session, batched).await?,
-                    stock_level: plain::StockLevel::prepare(session).await?,
+                    new_order: plain::NewOrder::prepare(session, names, batched).await?,
+                    payment: plain::Payment::prepare(session, names, batched).await?,
+                    order_status: plain::OrderStatus::prepare(session, names, batched).await?,
+                    delivery: plain::Delivery::prepare(session, names, batched).await?,
+                    stock_level: plain::StockLevel::prepare(session, names).await?,
                 })
             }
             (Mode::Pipelined, Engine::Postgres) => Ok(Self::Postgres {
-                new_order: postgres::NewOrder::prepare(session).await?,
-                payment: postgres::Payment::prepare(session).await?,
-                order_status: postgres::OrderStatus::prepare(session).await?,
-                delivery: postgres::Delivery::prepare(session).await?,
-                stock_level: StockLevel::prepare(session, postgres::STOCK_LEVEL).await?,
+                new_order: postgres::NewOrder::prepare(session, names).await?,
+                payment: postgres::Payment::prepare(session, names).await?,
+                order_status: postgres::OrderStatus::prepare(session, names).await?,
+                delivery: postgres::Delivery::prepare(session, names).await?,
+                stock_level: StockLevel::prepare(session, names, postgres::STOCK_LEVEL).await?,
             }),
             (Mode::Pipelined, Engine::MySql) => Ok(Self::MySql {
-                new_order: mysql::NewOrder::prepare(session).await?,
-                payment: mysql::Payment::prepare(session).await?,
-                order_status: mysql::OrderStatus::prepare(session).await?,
-                delivery: mysql::Delivery::prepare(session).await?,
-                stock_level: StockLevel::prepare(session, mysql::STOCK_LEVEL).await?,
+                new_order: mysql::NewOrder::prepare(session, names).await?,
+                payment: mysql::Payment::prepare(session, names).await?,
+                order_status: mysql::OrderStatus::prepare(session, names).await?,
+                delivery: mysql::Delivery::prepare(session, names).await?,
+                stock_level: StockLevel::prepare(session, names, mysql::STOCK_LEVEL).await?,
             }),
         }
     }

@@ -11,16 +11,20 @@ use super::think::{TERMINALS, Think, unit};
 /// What a terminal's transactions are about, as long as it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home {
+    /// Index of the set of tables.
+    pub(crate) set: usize,
     pub(crate) warehouse: u32,
     /// Stock-Level's; no other terminal of the warehouse has it.
     pub(crate) district: u32,
 }
 
 impl Home {
-    /// Of the terminal with this index, from 0.
-    pub(crate) fn of(index: u32) -> Self {
+    /// Of the terminal with this index, from 0, where each set has so many warehouses.
+    pub(crate) fn of(index: u32, warehouses: u32) -> Self {
+        let warehouse = index / TERMINALS;
         Self {
-            warehouse: index / TERMINALS + 1,
+            set: (warehouse / warehouses) as usize,
+            warehouse: warehouse % warehouses + 1,
             district: index % TERMINALS + 1,
         }
     }
@@ -36,9 +40,9 @@ pub(crate) struct User {
 
 impl User {
     /// How long the user takes depends on `run_seed` and `index` alone, and on no input.
-    pub(crate) fn new(think: Think, run_seed: u64, index: u32) -> Self {
+    pub(crate) fn new(think: Think, run_seed: u64, index: u32, warehouses: u32) -> Self {
         Self {
-            home: Home::of(index),
+            home: Home::of(index, warehouses),
             think,
             random: Random::stream(run_seed, &[stream::USER, u64::from(index)]),
             last: None,
@@ -96,7 +100,7 @@ mod tests {
         const PART_S: f64 = 2.0;
         let mut starts = [0_u32; 20];
         for index in 0..USERS {
-            let mut user = User::new(Think::SPECIFIED, 1, index);
+            let mut user = User::new(Think::SPECIFIED, 1, index, USERS);
             let (mut cards, mut deck) = (Random::stream(2, &[u64::from(index)]), Deck::new());
             let mut at = 0.0;
             loop {
@@ -118,7 +122,7 @@ mod tests {
     #[test]
     fn a_user_thinks_about_the_last_and_keys_in_the_next() {
         // Keying alone shows where nobody thinks for long: the least of many waits.
-        let mut user = User::new(Think::SPECIFIED, 1, 0);
+        let mut user = User::new(Think::SPECIFIED, 1, 0, 1);
         user.wait_before(1);
         for (next, keying_s) in [(0, 18.0), (1, 3.0), (4, 2.0)] {
             let waits = (0..2_000).map(|_| {
@@ -135,21 +139,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_terminal_has_a_district_of_its_own(warehouses in 1..200_u32) {
-            let homes: BTreeSet<(u32, u32)> = (0..warehouses * TERMINALS)
-                .map(|index| (Home::of(index).warehouse, Home::of(index).district))
+        fn every_terminal_has_a_district_of_its_own(warehouses in 1..200_u32, sets in 1..4_u32) {
+            let terminals = sets * warehouses * TERMINALS;
+            let homes: BTreeSet<(usize, u32, u32)> = (0..terminals)
+                .map(|index| Home::of(index, warehouses))
+                .map(|home| (home.set, home.warehouse, home.district))
                 .collect();
-            prop_assert_eq!(homes.len() as u32, warehouses * TERMINALS);
-            prop_assert_eq!(homes.first(), Some(&(1, 1)));
-            prop_assert_eq!(homes.last(), Some(&(warehouses, TERMINALS)));
+            prop_assert_eq!(homes.len() as u32, terminals);
+            prop_assert_eq!(homes.first(), Some(&(0, 1, 1)));
+            prop_assert_eq!(homes.last(), Some(&(sets as usize - 1, warehouses, TERMINALS)));
         }
 
         #[test]
         fn the_first_wait_is_part_of_one(seed: u64, index: u32, factor in 0.001..100.0_f64) {
             let think = Think::scaled(factor).unwrap();
-            let first = User::new(think, seed, index).wait_before(0);
+            let first = User::new(think, seed, index, 7).wait_before(0);
             prop_assert!(first <= think.longest());
-            prop_assert_eq!(first, User::new(think, seed, index).wait_before(4));
+            prop_assert_eq!(first, User::new(think, seed, index, 7).wait_before(4));
         }
     }
 }

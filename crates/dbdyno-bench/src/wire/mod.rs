@@ -11,6 +11,7 @@ mod cancel;
 mod decode;
 mod error;
 mod inbound;
+mod isolation;
 mod link;
 mod login;
 pub mod mysql;
@@ -28,6 +29,7 @@ use std::ops::Range;
 #[doc(hidden)]
 pub use decode::decode;
 pub use error::{ServerError, WireError};
+pub use isolation::Isolation;
 pub use link::Link;
 pub use params::Params;
 pub use row::Row;

@@ -7,7 +7,9 @@ use super::opening::Opening;
 use super::row::Reader;
 use super::stream::Stream;
 use super::target::{Engine, Target};
-use super::{Cancel, Done, Inbound, Params, Row, Statement, Step, WireError, mysql, postgres};
+use super::{
+    Cancel, Done, Inbound, Isolation, Params, Row, Statement, Step, WireError, mysql, postgres,
+};
 use crate::reactor::Reactor;
 
 #[derive(Debug)]
@@ -51,6 +53,8 @@ pub struct Session {
     round_trips: u64,
     cancel: Option<Cancel>,
     in_transaction: bool,
+    /// As it was asked for.
+    isolation: Option<Isolation>,
 }
 
 impl Session {
@@ -115,7 +119,25 @@ impl Session {
             round_trips: 0,
             cancel,
             in_transaction: false,
+            isolation: None,
         })
+    }
+
+    /// Keeps all transactions to come apart from others in this way.
+    ///
+    /// # Errors
+    /// The server refuses, or is lost.
+    pub async fn isolate(&mut self, level: Isolation) -> Result<(), WireError> {
+        self.drain().await?;
+        self.queue_text(&level.statement(self.engine()));
+        self.done().await?;
+        self.isolation = Some(level);
+        Ok(())
+    }
+
+    /// What [`Self::isolate`] was last told.
+    pub(crate) fn isolation(&self) -> Option<Isolation> {
+        self.isolation
     }
 
     /// Placeholders are the engine's own: `$1` or `?`.

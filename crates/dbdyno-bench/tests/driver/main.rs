@@ -5,6 +5,7 @@
 
 mod ends;
 mod failures;
+mod isolation;
 mod pace;
 mod reconnect;
 mod think;

@@ -39,6 +39,7 @@ fn two_warehouses() -> (Fixture, Workload) {
     let data = tpcc::Config {
         warehouses: WAREHOUSES,
         seed: 7,
+        ..tpcc::Config::default()
     };
     let workload = Workload::Tpcc(data, tpcc::Mode::default());
     workload

@@ -20,6 +20,7 @@ fn what_the_terminals_count_is_what_the_database_holds() {
         let config = Config {
             warehouses: 2,
             seed: 4,
+            ..Config::default()
         };
         load_quietly(&connection, &config, 2);
         let stored = read_back(&connection).unwrap();

@@ -41,6 +41,7 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
     let stored = Config {
         warehouses: 1,
         seed: 2,
+        ..Config::default()
     };
     load_quietly(&connection, &stored, 2);
     let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();

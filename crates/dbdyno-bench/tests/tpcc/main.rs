@@ -5,6 +5,8 @@
 mod counts;
 mod damage;
 mod failures;
+mod isolation;
+mod layouts;
 mod loads;
 mod mysql;
 
@@ -14,7 +16,9 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno_bench::driver::{ClientTarget, target};
 use dbdyno_bench::reactor::{Alarm, Reactor};
-use dbdyno_bench::tpcc::{Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load};
+use dbdyno_bench::tpcc::{
+    Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load, read_back,
+};
 use dbdyno_bench::wire::{Session, Target};
 use dbdyno_model::connection::Connection;
 use dbdyno_target::lab::Binaries;
@@ -46,7 +50,8 @@ fn load_quietly(connection: &Connection, config: &Config, threads: usize) -> u64
 
 /// Names of the checks that fail.
 fn failing(connection: &Connection, when: When) -> BTreeSet<String> {
-    let checks = check(connection, when).unwrap();
+    let stored = read_back(connection).unwrap();
+    let checks = check(connection, &stored.config, when).unwrap();
     let numbers: Vec<String> = (1..=12).map(|number| format!("3.3.2.{number}")).collect();
     let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names, numbers);

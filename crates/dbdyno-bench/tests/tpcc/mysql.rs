@@ -3,6 +3,8 @@
 mod counts;
 mod damage;
 mod failures;
+mod isolation;
+mod layouts;
 mod loads;
 
 use dbdyno_bench::driver::target;

@@ -39,6 +39,7 @@ pub(super) fn closed() -> Bench {
         description: "TPC-C, 10 warehouses, no think time".into(),
         mode: Some("pipelined".into()),
         transport: "unix socket".into(),
+        isolation: Some("read-committed".into()),
         target: Target {
             address: "postgres://app@/run/postgresql/tpcc".into(),
             engine: "PostgreSQL".into(),
@@ -211,6 +212,7 @@ pub(super) fn nothing_known() -> Bench {
         per_transaction: Vec::new(),
         notpm: None,
         mode: None,
+        isolation: None,
         statements_per_transaction: None,
         round_trips_per_transaction: None,
         tps: 0.0,

@@ -74,9 +74,11 @@ fn headline(run: &Bench) -> String {
 /// On what, with what.
 fn what(run: &Bench) -> String {
     let mode = run.mode.as_deref().map(|mode| format!(", {mode}"));
+    let isolation = run.isolation.as_deref();
+    let isolation = isolation.map(|level| format!(", isolation {level}"));
     let target = &run.target;
     clean(&format!(
-        "{}{}; {} {} over {}, {}; seed {}; {} measured behind {} of warm-up",
+        "{}{}; {} {} over {}{}, {}; seed {}; {} measured behind {} of warm-up",
         run.description,
         mode.unwrap_or_default(),
         target.engine,
@@ -85,6 +87,7 @@ fn what(run: &Bench) -> String {
             "unix socket" => "the unix socket",
             transport => transport,
         },
+        isolation.unwrap_or_default(),
         plural(run.connections.into(), "connection"),
         run.seed,
         number::duration(run.seconds),
@@ -317,11 +320,16 @@ fn checks(run: &Bench, width: usize, style: Style) -> Vec<String> {
         .iter()
         .filter(|check| !check.passed)
         .collect();
-    let sum = format!(
+    let apart = run.consistency.iter().filter(|check| !check.applies());
+    let apart = apart.count();
+    let mut sum = format!(
         "{} of {} hold",
-        run.consistency.len() - failed.len(),
+        run.consistency.len() - failed.len() - apart,
         plural(run.consistency.len() as u64, "check")
     );
+    if apart > 0 {
+        sum.push_str(&format!(", {apart} not applicable"));
+    }
     let mut lines = hang("checks      ", &sum, width);
     for check in failed {
         let detail = check.detail.as_deref().unwrap_or("");
@@ -373,6 +381,17 @@ mod tests {
         let page = bench_page(&hurried, 80, Style::Plain);
         assert!(
             page.contains("6,030, by 0.01 × the specification's"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn checks_that_say_nothing_do_not_count_as_held() {
+        let mut run = fixtures::overloaded();
+        run.consistency[0].detail = Some("does not apply".to_owned());
+        let page = bench_page(&run, 80, Style::Plain);
+        assert!(
+            page.contains("0 of 2 checks hold, 1 not applicable"),
             "{page}"
         );
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dbdyno_bench::oltp::Distribution;
-use dbdyno_bench::tpcc::{Mode, Think};
+use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
+use dbdyno_bench::wire::Isolation;
 
 use crate::exit;
 
@@ -25,9 +26,9 @@ pub(crate) enum BenchAction {
     /// Drive the load and measure it
     Run(Box<BenchRun>),
     /// Check the data by the workload's own conditions
-    Verify(BenchData),
+    Verify(BenchStored),
     /// Remove a workload's tables
-    Clean(BenchData),
+    Clean(BenchStored),
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +83,55 @@ pub(crate) struct Keyed {
     pub(crate) statements: Option<u32>,
 }
 
+/// A workload whose data are there.
+#[derive(Debug, Args)]
+pub(crate) struct BenchStored {
+    #[command(flatten)]
+    pub(crate) data: BenchData,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccData,
+}
+
+/// What a load of TPC-C makes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of tpcc")]
+pub(crate) struct TpccLoad {
+    /// Scale of each set of tables; about 0.1 GB each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) warehouses: u32,
+
+    /// Sets of all nine tables, with their number behind each name; a transaction works within one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SETS)))]
+    pub(crate) sets: u32,
+
+    /// What the tables look like; sysbench's are such as sysbench-tpcc makes, drives and checks
+    #[arg(long, value_name = "own|sysbench", default_value = "own", value_parser = layout)]
+    pub(crate) layout: Layout,
+
+    /// Tables without foreign keys
+    #[arg(long)]
+    pub(crate) no_foreign_keys: bool,
+}
+
+/// What is expected of TPC-C's tables that are there: a load of dbdyno has written it down, and for
+/// data of sysbench-tpcc the catalogue is asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of tpcc")]
+pub(crate) struct TpccData {
+    /// What the tables look like; with sysbench, tables that sysbench-tpcc has made will do
+    #[arg(long, value_name = "own|sysbench", value_parser = layout)]
+    pub(crate) layout: Option<Layout>,
+
+    /// Sets of tables that have to be there; counted if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) sets: Option<u32>,
+
+    /// Warehouses of each set that have to be there; counted if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) warehouses: Option<u32>,
+}
+
 /// What sysbench's workloads are made of; the names are sysbench's.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of oltp-* and select-random-*")]
@@ -112,9 +162,8 @@ pub(crate) struct BenchLoad {
     #[command(flatten)]
     pub(crate) data: BenchData,
 
-    /// TPC-C's scale; about 0.1 GB each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) warehouses: u32,
+    #[command(flatten)]
+    pub(crate) tpcc: TpccLoad,
 
     /// Every row follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -133,6 +182,9 @@ pub(crate) struct BenchLoad {
 pub(crate) struct BenchRun {
     #[command(flatten)]
     pub(crate) data: BenchData,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccData,
 
     /// Connections that drive the load, 8 if not given; several numbers are run one after the other
     #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -160,6 +212,11 @@ pub(crate) struct BenchRun {
     /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
     #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
     pub(crate) mode: Option<Mode>,
+
+    /// How transactions are kept apart: read-uncommitted, read-committed, repeatable-read or
+    /// serializable; as the server does it if not given
+    #[arg(long, value_name = "LEVEL", value_parser = isolation)]
+    pub(crate) isolation: Option<Isolation>,
 
     /// Every random choice of the run follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -225,6 +282,15 @@ fn mode(text: &str) -> Result<Mode, String> {
         .into_iter()
         .find(|mode| mode.name() == text)
         .ok_or_else(|| "unbatched, batched or pipelined".to_owned())
+}
+
+fn layout(text: &str) -> Result<Layout, String> {
+    Layout::named(text).ok_or_else(|| "own or sysbench".to_owned())
+}
+
+fn isolation(text: &str) -> Result<Isolation, String> {
+    let names = Isolation::ALL.map(Isolation::name).join(", ");
+    Isolation::named(text).ok_or_else(|| format!("one of {names}"))
 }
 
 #[cfg(test)]

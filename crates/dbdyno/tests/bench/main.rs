@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod keyed;
+mod layouts;
 mod think;
 
 use std::process::{Command, Output, Stdio};

@@ -10,8 +10,10 @@ use dbdyno_model::run::Check;
 
 use super::connect;
 use super::figures::{Figures, Order, Reader};
-use crate::tpcc::conditions::{Violations, When, checks};
+use crate::tpcc::Config;
+use crate::tpcc::conditions::{Found, When};
 use crate::tpcc::load_error::ClientError;
+use crate::tpcc::names::{Layout, Names};
 use crate::wire::Link;
 use crate::wire::WireError;
 
@@ -19,21 +21,32 @@ use crate::wire::WireError;
 const DELIVERED: i64 = 2_100;
 
 /// Checks all conditions; takes about half a second a warehouse.
-pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+pub(crate) fn check(
+    connect: &Connection,
+    config: &Config,
+    when: When,
+) -> Result<Vec<Check>, ClientError> {
     let mut link = connect::open(connect)?;
     link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
     link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
-    let reader = Reader::prepare(&mut link)?;
     let mut found = Found::default();
-    for range in ranges(&warehouses(&mut link)?) {
-        found.examine(&reader.read(&mut link, range)?, when);
+    for names in config.names() {
+        let reader = Reader::prepare(&mut link, &names)?;
+        for range in ranges(&warehouses(&mut link, &names)?) {
+            let figures = reader.read(&mut link, range)?;
+            let mut of_range = Found::default();
+            of_range.examine(&figures, when);
+            of_range.purged = config.layout == Layout::Sysbench && figures.lack_orders();
+            found.take(of_range, names.set());
+        }
     }
-    Ok(checks(when, found.0))
+    Ok(found.into_checks(when))
 }
 
-fn warehouses(link: &mut Link) -> Result<Vec<i16>, WireError> {
+fn warehouses(link: &mut Link, names: &Names) -> Result<Vec<i16>, WireError> {
     let mut ids = Vec::new();
-    link.rows("SELECT w_id FROM warehouse ORDER BY w_id", |mut row| {
+    let sql = names.sql("SELECT w_id FROM {warehouse} ORDER BY w_id");
+    link.rows(&sql, |mut row| {
         let id = row.int()?;
         ids.push(i16::try_from(id).map_err(|_| WireError::protocol("w_id is no smallint"))?);
         Ok(())
@@ -55,14 +68,10 @@ fn ranges(warehouses: &[i16]) -> Vec<(i16, i16)> {
     ranges
 }
 
-/// Violations of the twelve conditions.
-#[derive(Debug, Default)]
-struct Found([Violations; 12]);
-
 impl Found {
     /// Counts a violation of condition 3.3.2.`number`.
     fn add(&mut self, number: usize, sentence: impl FnOnce() -> String) {
-        self.0[number - 1].add(sentence);
+        self.violations[number - 1].add(sentence);
     }
 
     fn examine(&mut self, figures: &Figures, when: When) {

@@ -15,14 +15,16 @@ use dbdyno_model::connection::Connection;
 
 use super::connect::{open_at, try_set};
 use super::load_data::{Encoder, Form, Source, source};
+use super::schema::Schema;
 use super::{schema, stored};
 use crate::driver::target;
+use crate::tpcc::Config;
 use crate::tpcc::crew::{Crew, refused};
-use crate::tpcc::load::{Loaded, Progress, units};
+use crate::tpcc::load::{Loaded, Progress, Unit, rows_total, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
-use crate::tpcc::schema::{Table, rows_total};
+use crate::tpcc::names::{Names, statements};
+use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
-use crate::tpcc::{Config, MAX_WAREHOUSES};
 use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
@@ -42,9 +44,7 @@ pub(crate) fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
-    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
-        return Err(LoadError::Warehouses(config.warehouses));
-    }
+    config.is_possible()?;
     let unreachable = |source: ClientError| LoadError::Connect {
         server: connect.display(),
         source,
@@ -69,9 +69,10 @@ pub(crate) fn load(
     create_tables(&mut own, config)?;
     let rows = load_rows(&crew, config, form)?;
     let seconds_rows = start.elapsed().as_secs_f64();
-    add_keys(&crew, &mut own)?;
+    add_keys(&crew, &mut own, config)?;
     let seconds_keys = start.elapsed().as_secs_f64() - seconds_rows;
-    crew.statements("analyze", "analyze", &schema::ANALYZE)?;
+    let analyze = statements(config, &schema::ANALYZE);
+    crew.statements("analyze", "analyze", &analyze)?;
     stored::finish(&mut own).map_err(sql("update", "table dbdyno_tpcc"))?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Loaded {
@@ -137,7 +138,7 @@ pub(crate) fn form(link: &mut Link) -> Result<Form, WireError> {
 /// All tables or none. CREATE TABLE commits, so that a name already taken is looked for before
 /// anything is made, and what a refusal leaves half-made is removed.
 fn create_tables(link: &mut Link, config: &Config) -> Result<(), LoadError> {
-    let taken = first_taken(link).map_err(sql("look for", "the tables"))?;
+    let taken = first_taken(link, config).map_err(sql("look for", "the tables"))?;
     if let Some(table) = taken {
         let source = None;
         return Err(LoadError::Exists { table, source });
@@ -151,11 +152,12 @@ fn create_tables(link: &mut Link, config: &Config) -> Result<(), LoadError> {
     all
 }
 
-fn first_taken(link: &mut Link) -> Result<Option<&'static str>, WireError> {
-    let names = [stored::TABLE]
-        .into_iter()
-        .chain(Table::ALL.map(Table::name));
-    let list: Vec<String> = names.clone().map(|name| format!("'{name}'")).collect();
+fn first_taken(link: &mut Link, config: &Config) -> Result<Option<String>, WireError> {
+    let mut names = vec![stored::TABLE.to_owned()];
+    for set in config.names() {
+        names.extend(Table::ALL.map(|table| set.table(table).to_owned()));
+    }
+    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
     let look = format!(
         "SELECT table_name FROM information_schema.tables
          WHERE table_schema = database() AND table_name IN ({})",
@@ -166,31 +168,38 @@ fn first_taken(link: &mut Link) -> Result<Option<&'static str>, WireError> {
         found.push(row.text()?.to_owned());
         Ok(())
     })?;
-    let mut names = names;
-    Ok(names.find(|name| found.iter().any(|found| found == name)))
+    Ok(names.into_iter().find(|name| found.contains(name)))
 }
 
 fn create_each(
     link: &mut Link,
     config: &Config,
-    created: &mut Vec<&'static str>,
+    created: &mut Vec<String>,
 ) -> Result<(), LoadError> {
-    let own = [(stored::TABLE, stored::CREATE)].into_iter();
-    let tables = schema::CREATE.map(|(table, create)| (table.name(), create));
-    for (table, create) in own.chain(tables) {
-        let sql = format!("{create} {}", schema::OPTIONS);
-        link.run(&sql).map_err(|error| not_created(table, error))?;
+    let schema = Schema::of(config.layout);
+    let create = format!("{} {}", stored::CREATE, schema::OPTIONS);
+    create_one(link, stored::TABLE, &create)?;
+    created.push(stored::TABLE.to_owned());
+    // Before the others: it says what they are called.
+    stored::begin(link, config).map_err(sql("insert into", "table dbdyno_tpcc"))?;
+    for (table, create) in statements(config, schema.create) {
+        create_one(link, &table, &format!("{create} {}", schema.options))?;
         created.push(table);
     }
-    stored::begin(link, config).map_err(sql("insert into", "table dbdyno_tpcc"))
+    Ok(())
+}
+
+fn create_one(link: &mut Link, table: &str, create: &str) -> Result<(), LoadError> {
+    let done = link.run(create);
+    done.map(drop).map_err(|error| not_created(table, error))
 }
 
 /// Somebody else may have been quicker.
-fn not_created(table: &'static str, error: WireError) -> LoadError {
+fn not_created(table: &str, error: WireError) -> LoadError {
     const TABLE_EXISTS: u16 = 1050;
     let source = ClientError::from(error);
     if source.number() == Some(TABLE_EXISTS) {
-        let source = Some(source);
+        let (table, source) = (table.to_owned(), Some(source));
         return LoadError::Exists { table, source };
     }
     LoadError::Sql {
@@ -201,17 +210,19 @@ fn not_created(table: &'static str, error: WireError) -> LoadError {
 }
 
 fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadError> {
-    let units = units(config.warehouses);
-    let total = rows_total(config.seed, config.warehouses);
-    crew.work(
-        "rows",
-        &units,
-        total,
-        &|link, &(table, warehouse), meter| {
-            let rows = || source(config.seed, table, warehouse);
-            send_rows(link, form, Place::columns_of(table.name()), &rows, meter)
-        },
-    )
+    let units = units(config);
+    let total = rows_total(config);
+    crew.work("rows", &units, total, &|link, unit, meter| {
+        let &Unit {
+            set,
+            table,
+            warehouse,
+        } = unit;
+        let rows = || source(config.layout, config.set_seed(set), table, warehouse);
+        let names = Names::new(config.layout, set, config.sets);
+        let place = Place::columns_of(names.table(table));
+        send_rows(link, form, place, &rows, meter)
+    })
 }
 
 /// Where rows go.
@@ -337,16 +348,21 @@ fn insert(
     Ok(())
 }
 
-fn add_keys(crew: &Crew<'_>, own: &mut Link) -> Result<(), LoadError> {
-    crew.statements("keys", "index", &schema::INDEXES)?;
+fn add_keys(crew: &Crew<'_>, own: &mut Link, config: &Config) -> Result<(), LoadError> {
+    let schema = Schema::of(config.layout);
+    let indexes = statements(config, &schema.indexes(config.foreign_keys));
+    crew.statements("keys", "index", &indexes)?;
+    if !config.foreign_keys {
+        return Ok(());
+    }
     // Quick, and each needs a lock on its parents that would keep the others waiting, or be a
     // deadlock: one after the other.
-    for (table, statement) in schema::FOREIGN_KEYS {
+    for (table, statement) in statements(config, schema.foreign_keys) {
         if crew.stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }
-        own.run(statement)
-            .map_err(refused("add the foreign keys of", table.name()))?;
+        own.run(&statement)
+            .map_err(refused("add the foreign keys of", &table))?;
     }
     Ok(())
 }
@@ -376,7 +392,7 @@ mod tests {
         };
         assert!(matches!(
             refused(1050),
-            LoadError::Exists { table: "stock", .. }
+            LoadError::Exists { table, .. } if table == "stock"
         ));
         assert!(matches!(refused(1142), LoadError::Sql { .. }));
     }

@@ -8,7 +8,6 @@ use postgres::Client;
 use crate::driver::ClientTarget;
 use crate::tpcc::load::Progress;
 use crate::tpcc::load_error::LoadError;
-use crate::tpcc::schema::Table;
 use crate::tpcc::shift::{Meter, Shift};
 
 /// The connections of a load, and whom to tell and obey.
@@ -20,12 +19,12 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs one statement a table, as many at once as there are connections.
+    /// Runs statements, each with the name of its table, as many at once as there are connections.
     pub(crate) fn statements(
         &mut self,
         phase: &'static str,
         operation: &'static str,
-        statements: &[(Table, &str)],
+        statements: &[(String, String)],
     ) -> Result<(), LoadError> {
         let total = statements.len() as u64;
         self.work(
@@ -35,7 +34,7 @@ impl Crew<'_> {
             &|client, (table, statement), meter| {
                 client
                     .batch_execute(statement)
-                    .map_err(sql(operation, format!("table {}", table.name())))?;
+                    .map_err(sql(operation, format!("table {table}")))?;
                 meter.add(1);
                 Ok(())
             },

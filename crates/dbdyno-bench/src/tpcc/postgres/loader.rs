@@ -17,13 +17,15 @@ use postgres::error::SqlState;
 
 use super::copy_into::{Copy, copy_into};
 use super::crew::{Crew, sql};
-use super::{connect, schema, stored};
+use super::schema::Schema;
+use super::{connect, stored};
 use crate::driver::ClientTarget;
-use crate::tpcc::load::{Loaded, Progress, units};
+use crate::tpcc::load::{Loaded, Progress, Unit, rows_total, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
-use crate::tpcc::schema::{Table, rows_total};
+use crate::tpcc::names::{Layout, Names, statements};
+use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
-use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
+use crate::tpcc::{Config, DISTRICTS, rows};
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -36,9 +38,7 @@ pub(crate) fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
-    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
-        return Err(LoadError::Warehouses(config.warehouses));
-    }
+    config.is_possible()?;
     let unreachable = |source: ClientError| LoadError::Connect {
         server: connect.display(),
         source,
@@ -58,9 +58,9 @@ pub(crate) fn load(
     create_tables(&mut crew.clients[0], config)?;
     let rows = copy_rows(&mut crew, config)?;
     let seconds_rows = start.elapsed().as_secs_f64();
-    analyze(&mut crew)?;
+    analyze(&mut crew, config)?;
     let seconds_analyze = start.elapsed().as_secs_f64() - seconds_rows;
-    add_keys(&mut crew)?;
+    add_keys(&mut crew, config)?;
     stored::finish(&mut crew.clients[0]).map_err(sql("update", "table dbdyno_tpcc"))?;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Loaded {
@@ -74,7 +74,8 @@ pub(crate) fn load(
 
 /// All tables or none: a name already taken leaves the database as it was.
 fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> {
-    let failed = |table: &'static str| {
+    let failed = |table: &str| {
+        let table = table.to_owned();
         move |source: postgres::Error| match source.code() {
             Some(code) if *code == SqlState::DUPLICATE_TABLE => LoadError::Exists {
                 table,
@@ -85,54 +86,60 @@ fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> 
     };
     let mut transaction = client.transaction().map_err(sql("begin", "the load"))?;
     stored::begin(&mut transaction, config).map_err(failed("dbdyno_tpcc"))?;
-    for (table, create) in schema::CREATE {
-        transaction
-            .batch_execute(create)
-            .map_err(failed(table.name()))?;
+    for (table, create) in statements(config, Schema::of(config.layout).create) {
+        transaction.batch_execute(&create).map_err(failed(&table))?;
     }
     transaction.commit().map_err(sql("create", "the tables"))
 }
 
 fn copy_rows(crew: &mut Crew<'_>, config: &Config) -> Result<u64, LoadError> {
-    let units = units(config.warehouses);
-    let total = rows_total(config.seed, config.warehouses);
-    crew.work(
-        "rows",
-        &units,
-        total,
-        &|client, &(table, warehouse), rows| copy_unit(client, config.seed, table, warehouse, rows),
-    )
+    let units = units(config);
+    let total = rows_total(config);
+    crew.work("rows", &units, total, &|client, unit, rows| {
+        copy_unit(client, config, unit, rows)
+    })
 }
 
 fn copy_unit(
     client: &mut Client,
-    seed: u64,
-    table: Table,
-    warehouse: u32,
+    config: &Config,
+    unit: &Unit,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
-    copy_into(client, table.name(), meter, |copy| {
-        copy.rows(seed, table, warehouse)
+    let names = Names::new(config.layout, unit.set, config.sets);
+    copy_into(client, names.table(unit.table), meter, |copy| {
+        copy.rows(config, unit)
     })
 }
 
 impl Copy<'_> {
-    fn rows(&mut self, seed: u64, table: Table, warehouse: u32) -> io::Result<()> {
-        let w = warehouse;
+    fn rows(&mut self, config: &Config, unit: &Unit) -> io::Result<()> {
+        let Unit {
+            set,
+            table,
+            warehouse: w,
+        } = *unit;
+        let (layout, seed) = (config.layout, config.set_seed(set));
         match table {
             Table::Warehouse => self.each([rows::warehouse(seed, w)], |to, row| to.warehouse(&row)),
             Table::District => self.each(rows::districts(seed, w), |to, row| to.district(&row)),
             Table::Item => self.each(rows::items(seed), |to, row| to.item(&row)),
-            Table::Stock => self.each(rows::stock(seed, w), |to, row| to.stock(w, &row)),
+            Table::Stock => self.each(rows::stock(seed, w), |to, row| {
+                to.stock(layout, w, &row);
+            }),
+            Table::Customer => (1..=DISTRICTS).try_for_each(|d| self.customers(layout, seed, w, d)),
             _ => (1..=DISTRICTS).try_for_each(|d| self.district_rows(seed, table, w, d)),
         }
     }
 
+    fn customers(&mut self, layout: Layout, seed: u64, w: u32, d: u32) -> io::Result<()> {
+        self.each(rows::customers(seed, w, d), |to, row| {
+            to.customer(layout, w, d, &row);
+        })
+    }
+
     fn district_rows(&mut self, seed: u64, table: Table, w: u32, d: u32) -> io::Result<()> {
         match table {
-            Table::Customer => self.each(rows::customers(seed, w, d), |to, row| {
-                to.customer(w, d, &row);
-            }),
             Table::History => self.each(rows::history(seed, w, d), |to, row| {
                 to.history(w, d, &row);
             }),
@@ -148,28 +155,32 @@ impl Copy<'_> {
     }
 }
 
-fn analyze(crew: &mut Crew<'_>) -> Result<(), LoadError> {
+fn analyze(crew: &mut Crew<'_>, config: &Config) -> Result<(), LoadError> {
     const ORDER: [(Table, &str); 9] = [
-        (Table::Stock, "VACUUM (ANALYZE) stock"),
-        (Table::OrderLine, "VACUUM (ANALYZE) order_line"),
-        (Table::Customer, "VACUUM (ANALYZE) customer"),
-        (Table::History, "VACUUM (ANALYZE) history"),
-        (Table::Orders, "VACUUM (ANALYZE) orders"),
-        (Table::Item, "VACUUM (ANALYZE) item"),
-        (Table::NewOrder, "VACUUM (ANALYZE) new_order"),
-        (Table::District, "VACUUM (ANALYZE) district"),
-        (Table::Warehouse, "VACUUM (ANALYZE) warehouse"),
+        (Table::Stock, "VACUUM (ANALYZE) {stock}"),
+        (Table::OrderLine, "VACUUM (ANALYZE) {order_line}"),
+        (Table::Customer, "VACUUM (ANALYZE) {customer}"),
+        (Table::History, "VACUUM (ANALYZE) {history}"),
+        (Table::Orders, "VACUUM (ANALYZE) {orders}"),
+        (Table::Item, "VACUUM (ANALYZE) {item}"),
+        (Table::NewOrder, "VACUUM (ANALYZE) {new_order}"),
+        (Table::District, "VACUUM (ANALYZE) {district}"),
+        (Table::Warehouse, "VACUUM (ANALYZE) {warehouse}"),
     ];
-    crew.statements("analyze", "analyze", &ORDER)
+    crew.statements("analyze", "analyze", &statements(config, &ORDER))
 }
 
-fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
-    crew.statements("keys", "index", &schema::INDEXES)?;
+fn add_keys(crew: &mut Crew<'_>, config: &Config) -> Result<(), LoadError> {
+    let schema = Schema::of(config.layout);
+    crew.statements("keys", "index", &statements(config, schema.indexes))?;
     // Quick, and each needs a lock that would keep the others waiting: one after the other.
     let client = &mut crew.clients[0];
-    for table in Table::ALL {
-        let name = table.name();
-        if table != Table::History {
+    for names in config.names() {
+        for table in Table::ALL {
+            if table == Table::History {
+                continue;
+            }
+            let name = names.table(table);
             let key = format!("{name}_pkey");
             client
                 .batch_execute(&format!(
@@ -178,11 +189,14 @@ fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
                 .map_err(sql("add the primary key of", format!("table {name}")))?;
         }
     }
-    for (table, statement) in schema::FOREIGN_KEYS {
-        client.batch_execute(statement).map_err(sql(
-            "add the foreign keys of",
-            format!("table {}", table.name()),
-        ))?;
+    if !config.foreign_keys {
+        return Ok(());
     }
-    crew.statements("keys", "check the foreign keys of", &schema::VALIDATIONS)
+    for (table, statement) in statements(config, schema.foreign_keys) {
+        client
+            .batch_execute(&statement)
+            .map_err(sql("add the foreign keys of", format!("table {table}")))?;
+    }
+    let validations = statements(config, schema.validations);
+    crew.statements("keys", "check the foreign keys of", &validations)
 }

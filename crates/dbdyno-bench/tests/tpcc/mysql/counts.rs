@@ -24,6 +24,7 @@ fn counts_agree(connection: &Connection, modes: &[Mode]) {
     let config = Config {
         warehouses: 2,
         seed: 4,
+        ..Config::default()
     };
     load_quietly(connection, &config, 2);
     let stored = read_back(connection).unwrap();

@@ -1,19 +1,29 @@
 //! `bench clean`: removes what a load of dbdyno made, and nothing else.
 
-use dbdyno_bench::tpcc::ClientError;
+use dbdyno_bench::tpcc::{ClientError, ReadBackError};
 use dbdyno_bench::{friends, keys, oltp, tpcc};
 use dbdyno_model::Connection;
 
 use super::options::{self, Named};
-use crate::cli::BenchData;
+use crate::cli::BenchStored;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
 
-pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failure> {
-    let named = options::named(arguments)?;
-    let connection = options::connection(arguments)?;
+pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Failure> {
+    let data = &arguments.data;
+    let named = options::named(data)?;
+    let connection = options::connection(data)?;
+    let expected = options::expected(&arguments.tpcc, 1);
+    options::may_expect(&named, &expected)?;
+    if matches!(named, Named::Tpcc) {
+        // What cannot be read may have to be removed all the same.
+        let found = tpcc::find(&connection, &expected);
+        if let Err(error @ ReadBackError::Contradiction { .. }) = found {
+            return Err(options::unread(&error, &connection));
+        }
+    }
     let what = match of(&named, &connection)? {
-        true => format!("the tables of {} are removed", arguments.workload),
+        true => format!("the tables of {} are removed", data.workload),
         false => "there was nothing to remove: no load of dbdyno vouches for its tables".to_owned(),
     };
     printer.result(&format!("{}: {what}\n", connection.display()))

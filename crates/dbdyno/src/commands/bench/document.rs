@@ -2,6 +2,7 @@
 
 use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
 use dbdyno_bench::tpcc::Think;
+use dbdyno_bench::wire::Isolation;
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::bench::{Bench, Target};
@@ -26,6 +27,8 @@ pub(super) struct Subject {
     pub(super) connection: Connection,
     /// `unix socket`, `TCP` or `TLS`.
     pub(super) transport: &'static str,
+    /// As it was asked for, else the server's own, where it says.
+    pub(super) isolation: Option<Isolation>,
     pub(super) machine: Machine,
     pub(super) think: Option<Think>,
     pub(super) seed: u64,
@@ -69,6 +72,7 @@ pub(super) fn document(
         think: subject.think.map(Think::factor),
         mode: subject.workload.mode().map(str::to_owned),
         transport: subject.transport.to_owned(),
+        isolation: subject.isolation.map(|level| level.name().to_owned()),
         target: Target {
             address: subject.connection.display(),
             engine: sampler.engine.to_owned(),

@@ -26,8 +26,14 @@ pub(super) fn run(
     let named = options::named(&arguments.data)?;
     let workload = match &named {
         Named::Tpcc => {
-            let (warehouses, seed) = (arguments.warehouses, arguments.seed);
-            Workload::Tpcc(tpcc::Config { warehouses, seed }, Mode::default())
+            let config = tpcc::Config {
+                warehouses: arguments.tpcc.warehouses,
+                seed: arguments.seed,
+                sets: arguments.tpcc.sets,
+                layout: arguments.tpcc.layout,
+                foreign_keys: !arguments.tpcc.no_foreign_keys,
+            };
+            Workload::Tpcc(config, Mode::default())
         }
         Named::Oltp(config) => Workload::Oltp(oltp::Config {
             seed: arguments.seed,
@@ -63,8 +69,12 @@ pub(super) fn run(
         .map_err(|error| failure(&error, interrupt))?;
     interrupt.watches(false);
     printer.clear();
+    let what = match &workload {
+        Workload::Tpcc(config, _) => format!("{}: ", config.summary()),
+        _ => String::new(),
+    };
     let mut text = format!(
-        "{}: {} {} in {}",
+        "{}: {what}{} {} in {}",
         connection.display(),
         number::count(loaded.rows),
         match named {

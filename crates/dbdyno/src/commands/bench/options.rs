@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use dbdyno_bench::keys;
 use dbdyno_bench::oltp::{self, Kind};
-use dbdyno_bench::tpcc::{self, Mode, ReadBackError};
+use dbdyno_bench::tpcc::{self, Expected, Mode, ReadBackError};
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_report::shell_word;
 
 use super::keyed;
-use crate::cli::{BenchData, Keyed, Sbtest};
+use crate::cli::{BenchData, Keyed, Sbtest, TpccData};
 use crate::exit::{Exit, Failure};
 use crate::target;
 
@@ -70,16 +70,47 @@ pub(super) fn connection(data: &BenchData) -> Result<Connection, Failure> {
     target::resolve(data.target.as_deref().unwrap_or(""))
 }
 
+/// What is said of TPC-C's tables, and the seed for runs on those that nobody has written one down for.
+pub(super) fn expected(tpcc: &TpccData, seed: u64) -> Expected {
+    Expected {
+        layout: tpcc.layout,
+        sets: tpcc.sets,
+        warehouses: tpcc.warehouses,
+        seed,
+    }
+}
+
+/// Nothing is said of other workloads in TPC-C's words.
+pub(super) fn may_expect(named: &Named, expected: &Expected) -> Result<(), Failure> {
+    let Expected {
+        layout,
+        sets,
+        warehouses,
+        ..
+    } = expected;
+    let any = layout.is_some() || sets.is_some() || warehouses.is_some();
+    if any && !matches!(named, Named::Tpcc) {
+        return Err(Failure::usage(
+            "--layout, --sets and --warehouses are for tpcc",
+            "dbdyno bench run --help names the options of each workload",
+        ));
+    }
+    Ok(())
+}
+
 /// The workload as its data in the database are.
 pub(super) fn loaded(
     named: &Named,
     connection: &Connection,
     mode: Option<Mode>,
+    expected: &Expected,
 ) -> Result<Workload, Failure> {
+    may_expect(named, expected)?;
     match named {
         Named::Tpcc => {
-            let stored = tpcc::read_back(connection).map_err(|error| unread(&error, connection))?;
-            Ok(Workload::Tpcc(stored.config, mode.unwrap_or_default()))
+            let found = tpcc::find(connection, expected);
+            let found = found.map_err(|error| unread(&error, connection))?;
+            Ok(Workload::Tpcc(found.config, mode.unwrap_or_default()))
         }
         Named::Oltp(config) => Ok(Workload::Oltp(oltp::Config {
             pipelined: match mode {
@@ -125,7 +156,7 @@ pub(super) fn driven_by(workload: &Workload, connections: u32) -> Workload {
     }
 }
 
-fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
+pub(super) fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
     let address = connection.display();
     let (message, hint) = match error {
         ReadBackError::Sql(source) => (
@@ -134,7 +165,14 @@ fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
         ),
         ReadBackError::NotLoaded => (
             format!("{address}: {error}"),
-            Some(format!("dbdyno bench load tpcc {}", shell_word(&address))),
+            Some(format!(
+                "dbdyno bench load tpcc {}; for data of sysbench-tpcc give --layout sysbench",
+                shell_word(&address)
+            )),
+        ),
+        ReadBackError::Contradiction { .. } | ReadBackError::Foreign { .. } => (
+            format!("{address}: {error}"),
+            error.hint().map(str::to_owned),
         ),
         _ => (
             format!("{address}: {error}"),

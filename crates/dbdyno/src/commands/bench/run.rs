@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
-use dbdyno_bench::wire::Link;
+use dbdyno_bench::wire::{Isolation, Link};
 use dbdyno_model::run::Second;
 use dbdyno_model::{Address, Bench, Connection, Footprint};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
@@ -36,15 +36,17 @@ pub(super) fn run(
     let named = options::named(&arguments.data)?;
     think::check(arguments, &named)?;
     let connection = options::connection(&arguments.data)?;
-    let workload = options::loaded(&named, &connection, arguments.mode)?;
+    let expected = options::expected(&arguments.tpcc, arguments.seed);
+    let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
     let numbers = think::connections(arguments, &workload)?;
-    let transport = transport(&connection)?;
+    let (transport, isolation) = session(&connection)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
         workload,
         connection,
         transport,
+        isolation: arguments.isolation.or(isolation),
         machine: machine::of(&host),
         think: arguments.think,
         seed: arguments.seed,
@@ -91,20 +93,22 @@ pub(super) fn run(
     }
 }
 
-/// As a connection of the driver finds it.
-fn transport(connection: &Connection) -> Result<&'static str, Failure> {
+/// Transport and isolation as a connection of the driver finds them.
+fn session(connection: &Connection) -> Result<(&'static str, Option<Isolation>), Failure> {
     let target = driver::target(connection).map_err(|error| failure(error.into()))?;
-    let link = Link::open(&target).map_err(|source| {
+    let mut link = Link::open(&target).map_err(|source| {
         failure(DriverError::Connect {
             server: connection.display(),
             source,
         })
     })?;
-    Ok(match connection.address {
+    let isolation = Isolation::read(&mut link, connection.engine).ok();
+    let transport = match connection.address {
         _ if link.is_encrypted() => "TLS",
         Address::Socket(_) => "unix socket",
         Address::Tcp(_) => "TCP",
-    })
+    };
+    Ok((transport, isolation))
 }
 
 /// What can be found wrong before the server is asked anything.
@@ -145,6 +149,7 @@ fn one(
         seed: arguments.seed,
         reconnect: true,
         think: subject.think,
+        isolation: arguments.isolation,
         stop: Arc::clone(interrupt.flag()),
     };
     printer.step(&format!(

@@ -104,7 +104,7 @@ mod tests {
     fn a_warehouse_has_its_own_most() {
         let config = tpcc::Config {
             warehouses: 5,
-            seed: 1,
+            ..tpcc::Config::default()
         };
         let workload = Workload::Tpcc(config, tpcc::Mode::default());
         let most = most_notpm(&workload).unwrap();

@@ -116,7 +116,11 @@ fn sized(budget: Budget, run_seconds: Option<u64>) -> Budget {
 fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     if arguments.workload == "tpcc" {
         let (warehouses, seed) = (arguments.warehouses, arguments.seed);
-        let data = tpcc::Config { warehouses, seed };
+        let data = tpcc::Config {
+            warehouses,
+            seed,
+            ..tpcc::Config::default()
+        };
         return Ok(Workload::Tpcc(data, tpcc::Mode::default()));
     }
     let path = &arguments.workload;
