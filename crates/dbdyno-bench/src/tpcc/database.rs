@@ -11,7 +11,7 @@ use super::conditions::When;
 use super::load::{Loaded, Progress};
 use super::load_error::{ClientError, LoadError};
 use super::stored::{ReadBackError, StoredConfig};
-use super::{Config, mysql, postgres};
+use super::{Config, Mode, mysql, postgres, procedures};
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -26,6 +26,14 @@ pub fn load(
     match connect.engine {
         Engine::Postgres => postgres::loader::load(connect, config, threads, progress, stop),
         Engine::MySql => mysql::loader::load(connect, config, threads, progress, stop),
+    }
+}
+
+/// Makes what a mode needs on the server beside the load, unless it is there already.
+pub fn install(connect: &Connection, _: &Config, mode: Mode) -> Result<(), LoadError> {
+    match mode {
+        Mode::Procedures => procedures::install(connect),
+        Mode::Unbatched | Mode::Batched | Mode::Pipelined => Ok(()),
     }
 }
 
@@ -45,13 +53,16 @@ pub fn read_back(connect: &Connection) -> Result<StoredConfig, ReadBackError> {
     }
 }
 
-/// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether it did.
+/// Drops our routines, and the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether
+/// there was anything to drop.
 pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
-    match connect.engine {
+    let routines = procedures::remove(connect)?;
+    let tables = match connect.engine {
         Engine::Postgres => {
             let mut client = postgres::connect::open(connect)?;
-            Ok(postgres::stored::clean(&mut client)?)
+            postgres::stored::clean(&mut client)?
         }
-        Engine::MySql => Ok(mysql::stored::clean(&mut mysql::connect::open(connect)?)?),
-    }
+        Engine::MySql => mysql::stored::clean(&mut mysql::connect::open(connect)?)?,
+    };
+    Ok(tables || routines)
 }

@@ -1,7 +1,8 @@
 //! TPC-C, revision 5.11: an order-entry workload of nine tables and five transactions.
 //!
 //! What it draws is pure and seeded, and lives here, one file a transaction; the SQL lives in a
-//! folder of the engine under the same file names. Two things differ from the specification, so
+//! folder of the engine, or of a mode that both engines share, under the same file names; that of
+//! routines on the server in `procedures`. Two things differ from the specification, so
 //! that numbers must not be compared with audited results: there is no think or keying time
 //! (clause 5.2.5), and the home warehouse is drawn for each transaction, not fixed for a terminal.
 
@@ -21,6 +22,7 @@ mod payment;
 mod plain;
 pub(crate) mod postgres;
 mod priced;
+mod procedures;
 pub(crate) mod random;
 mod rows;
 mod schema;
@@ -31,7 +33,7 @@ mod stored;
 mod terminal;
 
 pub use conditions::When;
-pub use database::{check, clean, load, read_back};
+pub use database::{check, clean, install, load, read_back};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
 pub use stored::{ReadBackError, StoredConfig};
@@ -90,10 +92,17 @@ pub enum Mode {
     /// As few round trips as the protocol and the data dependences allow.
     #[default]
     Pipelined,
+    /// A call of a routine on the server, which does the whole transaction.
+    Procedures,
 }
 
 impl Mode {
-    pub const ALL: [Self; 3] = [Self::Unbatched, Self::Batched, Self::Pipelined];
+    pub const ALL: [Self; 4] = [
+        Self::Unbatched,
+        Self::Batched,
+        Self::Pipelined,
+        Self::Procedures,
+    ];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -101,6 +110,7 @@ impl Mode {
             Self::Unbatched => "unbatched",
             Self::Batched => "batched",
             Self::Pipelined => "pipelined",
+            Self::Procedures => "procedures",
         }
     }
 }

@@ -151,9 +151,10 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
 
-    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), or in as few
-    /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
-    #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
+    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), in as few
+    /// round trips as there can be, or as calls of routines on the server (tpcc), which the run makes;
+    /// tpcc is pipelined and oltp-* is unbatched if not given
+    #[arg(long, value_name = "unbatched|batched|pipelined|procedures", value_parser = mode)]
     pub(crate) mode: Option<Mode>,
 
     /// Every random choice of the run follows from it
@@ -211,12 +212,21 @@ fn mode(text: &str) -> Result<Mode, String> {
     Mode::ALL
         .into_iter()
         .find(|mode| mode.name() == text)
-        .ok_or_else(|| "unbatched, batched or pipelined".to_owned())
+        .ok_or_else(|| "unbatched, batched, pipelined or procedures".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mode_is_read_and_an_error_names_them_all() {
+        let refused = mode("stored").unwrap_err();
+        for known in Mode::ALL {
+            assert_eq!(mode(known.name()), Ok(known));
+            assert!(refused.contains(known.name()), "{refused}");
+        }
+    }
 
     #[test]
     fn times_are_read_as_people_write_them() {

@@ -11,7 +11,7 @@ use crate::tpcc::delivery::DeliveryInput;
 use crate::tpcc::missing;
 use crate::wire::{Row, Session, Statement, WireError};
 
-const DELIVERY: &str = "
+pub(crate) const DELIVERY: &str = "
     WITH oldest AS MATERIALIZED (
         SELECT n.d_id, n.o_id
         FROM generate_series(1, 10) AS district (id)
