@@ -186,7 +186,9 @@ impl Workload {
     ) -> Result<Loaded, LoadError> {
         let script = match self {
             Self::Tpcc(config, _) => {
-                return Ok(tpcc::load(connection, config, threads, progress, stop)?);
+                let loaded = tpcc::load(connection, config, threads, progress, stop)?;
+                self.install(connection)?;
+                return Ok(loaded);
             }
             Self::Oltp(config) => {
                 return Ok(oltp::load(connection, config, threads, progress, stop)?);
@@ -225,6 +227,15 @@ impl Workload {
             seconds_keys: 0.0,
             seconds_analyze: 0.0,
         })
+    }
+
+    /// Makes what it needs on the server beside its data, where it needs anything that is not there
+    /// yet. Blocks; not for use within an async runtime.
+    pub fn install(&self, connection: &Connection) -> Result<(), LoadError> {
+        match self {
+            Self::Tpcc(config, mode) => Ok(tpcc::install(connection, config, *mode)?),
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => Ok(()),
+        }
     }
 
     /// The workload's own conditions on its data. Blocks; not for use within an async runtime.

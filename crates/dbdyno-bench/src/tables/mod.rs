@@ -114,7 +114,7 @@ impl Order<'_> {
 }
 
 /// A connection whose statements may take as long as they need.
-fn open(connection: &Connection) -> Result<Link, ClientError> {
+pub(crate) fn open(connection: &Connection) -> Result<Link, ClientError> {
     match connection.engine {
         Engine::Postgres => postgres::open(connection),
         Engine::MySql => tpcc::mysql::connect::open(connection),

@@ -12,7 +12,7 @@ use super::foreign;
 use super::load::{Loaded, Progress};
 use super::load_error::{ClientError, LoadError};
 use super::stored::{Expected, ReadBackError, StoredConfig};
-use super::{Config, Layout, mysql, postgres};
+use super::{Config, Layout, Mode, mysql, postgres, procedures};
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -27,6 +27,14 @@ pub fn load(
     match connect.engine {
         Engine::Postgres => postgres::loader::load(connect, config, threads, progress, stop),
         Engine::MySql => mysql::loader::load(connect, config, threads, progress, stop),
+    }
+}
+
+/// Makes what a mode needs on the server beside the load, unless it is there already.
+pub fn install(connect: &Connection, config: &Config, mode: Mode) -> Result<(), LoadError> {
+    match mode {
+        Mode::Procedures => procedures::install(connect, config),
+        Mode::Unbatched | Mode::Batched | Mode::Pipelined => Ok(()),
     }
 }
 
@@ -60,13 +68,16 @@ pub fn find(connect: &Connection, expected: &Expected) -> Result<StoredConfig, R
     Ok(found)
 }
 
-/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours; whether it did.
+/// Drops our routines, and the tables of all sets, if `dbdyno_tpcc` vouches that they are ours;
+/// whether there was anything to drop.
 pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
-    match connect.engine {
+    let routines = procedures::remove(connect)?;
+    let tables = match connect.engine {
         Engine::Postgres => {
             let mut client = postgres::connect::open(connect)?;
-            Ok(postgres::stored::clean(&mut client)?)
+            postgres::stored::clean(&mut client)?
         }
-        Engine::MySql => Ok(mysql::stored::clean(&mut mysql::connect::open(connect)?)?),
-    }
+        Engine::MySql => mysql::stored::clean(&mut mysql::connect::open(connect)?)?,
+    };
+    Ok(tables || routines)
 }

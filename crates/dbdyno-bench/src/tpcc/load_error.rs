@@ -41,6 +41,10 @@ pub enum LoadError {
         object: String,
         source: ClientError,
     },
+    #[error("cannot create routine {name}")]
+    Routine { name: String, source: ClientError },
+    #[error("cannot create routine {0}: there is one of that name that dbdyno has not made")]
+    RoutineTaken(String),
     #[error("the load was stopped")]
     Stopped,
 }
@@ -147,14 +151,22 @@ impl LoadError {
             }
             Self::Stopped => Some("bench clean removes what was loaded so far"),
             Self::Sql { source, .. } => sql_hint(source),
+            Self::Routine { source, .. } => routine_hint(source),
+            Self::RoutineTaken(_) => Some("drop it if nobody needs it, or choose another database"),
         }
     }
 
     fn client(&self) -> Option<&ClientError> {
         match self {
-            Self::Connect { source, .. } | Self::Sql { source, .. } => Some(source),
+            Self::Connect { source, .. }
+            | Self::Sql { source, .. }
+            | Self::Routine { source, .. } => Some(source),
             Self::Exists { source, .. } => source.as_ref(),
-            Self::Warehouses(_) | Self::Sets(_) | Self::Invalid(_) | Self::Stopped => None,
+            Self::Warehouses(_)
+            | Self::Sets(_)
+            | Self::Invalid(_)
+            | Self::RoutineTaken(_)
+            | Self::Stopped => None,
         }
     }
 }
@@ -199,6 +211,16 @@ fn sql_hint(source: &ClientError) -> Option<&'static str> {
     }
     (source.sqlstate() == Some(SqlState::INSUFFICIENT_PRIVILEGE.code()))
         .then_some("the user needs CREATE on the schema")
+}
+
+fn routine_hint(source: &ClientError) -> Option<&'static str> {
+    // To a database, a table, a routine; for what takes a privilege of the whole server.
+    if let Some(1044 | 1142 | 1227 | 1370) = source.number() {
+        return Some("the user needs CREATE ROUTINE, ALTER ROUTINE and EXECUTE on the database");
+    }
+    (source.sqlstate() == Some(SqlState::INSUFFICIENT_PRIVILEGE.code())).then_some(
+        "the user needs CREATE on the schema, and has to own what an earlier version has made there",
+    )
 }
 
 /// The servers have two errors of their own for it; others only pass on what the system said.
@@ -278,6 +300,30 @@ mod tests {
         assert!(!refused(1062, "Duplicate entry").is_interruption());
         assert!(refused(1213, "Deadlock found").is_deadlock());
         assert!(!refused(1205, "Lock wait timeout exceeded").is_deadlock());
+    }
+
+    #[test]
+    fn the_privilege_that_a_routine_needs_is_named() {
+        let hint = |sqlstate: &str, number| {
+            let error = ServerError {
+                sqlstate: sqlstate.to_owned(),
+                number,
+                message: String::new(),
+                hint: None,
+                fatal: false,
+            };
+            let error = LoadError::Routine {
+                name: "dbdyno_payment".to_owned(),
+                source: WireError::from(error).into(),
+            };
+            assert!(error.to_string().contains("dbdyno_payment"));
+            error.hint().unwrap_or_default()
+        };
+        assert!(hint("42000", Some(1044)).contains("CREATE ROUTINE"));
+        assert!(hint("42000", Some(1370)).contains("ALTER ROUTINE"));
+        assert_eq!(hint("42000", Some(1064)), "");
+        assert!(hint("42501", None).contains("CREATE on the schema"));
+        assert_eq!(hint("42601", None), "");
     }
 
     #[test]

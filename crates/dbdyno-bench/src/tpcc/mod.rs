@@ -1,7 +1,8 @@
 //! TPC-C, revision 5.11: an order-entry workload of nine tables and five transactions.
 //!
 //! What it draws is pure and seeded, and lives here, one file a transaction; the SQL lives in a
-//! folder of the engine under the same file names. Without [`Think`] two things differ from the
+//! folder of the engine, or of a mode that both engines share, under the same file names; that of
+//! routines on the server in `procedures`. Without [`Think`] two things differ from the
 //! specification: there is no think or keying time (clause 5.2.5), and the home warehouse is drawn
 //! for each transaction, not fixed for a terminal (clause 2.4.1.1). With it both are as asked; what
 //! still differs is that a delivery is not queued but waited for (clause 2.7.2). Either way numbers
@@ -25,6 +26,7 @@ mod payment;
 mod plain;
 pub(crate) mod postgres;
 mod priced;
+mod procedures;
 pub(crate) mod random;
 mod rows;
 mod schema;
@@ -37,7 +39,7 @@ mod think;
 mod user;
 
 pub use conditions::When;
-pub use database::{check, clean, find, load, read_back};
+pub use database::{check, clean, find, install, load, read_back};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
 pub use names::Layout;
@@ -153,10 +155,17 @@ pub enum Mode {
     /// As few round trips as the protocol and the data dependences allow.
     #[default]
     Pipelined,
+    /// A call of a routine on the server, which does the whole transaction.
+    Procedures,
 }
 
 impl Mode {
-    pub const ALL: [Self; 3] = [Self::Unbatched, Self::Batched, Self::Pipelined];
+    pub const ALL: [Self; 4] = [
+        Self::Unbatched,
+        Self::Batched,
+        Self::Pipelined,
+        Self::Procedures,
+    ];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -164,6 +173,7 @@ impl Mode {
             Self::Unbatched => "unbatched",
             Self::Batched => "batched",
             Self::Pipelined => "pipelined",
+            Self::Procedures => "procedures",
         }
     }
 }

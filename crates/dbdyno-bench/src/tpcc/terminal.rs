@@ -10,6 +10,7 @@ use super::names::Names;
 use super::new_order::NewOrderInput;
 use super::order_status::OrderStatusInput;
 use super::payment::PaymentInput;
+use super::procedures::Procedures;
 use super::random::Random;
 use super::stock_level::{StockLevel, StockLevelInput};
 use super::think::Think;
@@ -54,6 +55,7 @@ enum Transactions {
         delivery: mysql::Delivery,
         stock_level: StockLevel,
     },
+    Procedures(Procedures),
 }
 
 /// What a transaction depends on its set for.
@@ -236,6 +238,9 @@ impl Transactions {
                 delivery: mysql::Delivery::prepare(session, names).await?,
                 stock_level: StockLevel::prepare(session, names, mysql::STOCK_LEVEL).await?,
             }),
+            (Mode::Procedures, _) => {
+                Ok(Self::Procedures(Procedures::prepare(session, names).await?))
+            }
         }
     }
 
@@ -284,6 +289,13 @@ impl Transactions {
                 Input::OrderStatus(input) => order_status.execute(session, control, input).await?,
                 Input::Delivery(input) => delivery.execute(session, control, input).await?,
                 Input::StockLevel(input) => stock_level.execute(session, input).await?,
+            },
+            Self::Procedures(procedures) => match input {
+                Input::NewOrder(input) => return procedures.new_order(session, input).await,
+                Input::Payment(input) => procedures.payment(session, input).await?,
+                Input::OrderStatus(input) => procedures.order_status(session, input).await?,
+                Input::Delivery(input) => procedures.delivery(session, input).await?,
+                Input::StockLevel(input) => procedures.stock_level(session, input).await?,
             },
         }
         Ok(End::Committed)

@@ -9,6 +9,7 @@ mod isolation;
 mod layouts;
 mod loads;
 mod mysql;
+mod procedures;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -64,6 +65,28 @@ fn failing(connection: &Connection, when: When) -> BTreeSet<String> {
             check.name
         })
         .collect()
+}
+
+/// Each of so many transactions is one statement and one round trip where routines do them.
+fn one_statement_each(connection: &Connection, stored: &Config, transactions: u32) {
+    let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
+    let target = target(connection).unwrap();
+    let running = async {
+        let session = Session::open(&reactor, &target).await.unwrap();
+        let constants = constants(stored.seed);
+        let terminal = Terminal::prepare(session, stored, Mode::Procedures, &constants, 5, 0);
+        let mut terminal = terminal.await.unwrap();
+        for _ in 0..transactions {
+            let before = terminal.session().sent();
+            let transaction = TRANSACTIONS[terminal.next()];
+            terminal.execute().await.unwrap();
+            let after = terminal.session().sent();
+            let statements = after.statements - before.statements;
+            let round_trips = after.round_trips - before.round_trips;
+            assert_eq!((statements, round_trips), (1, 1), "{transaction}");
+        }
+    };
+    reactor.block_on(running).unwrap();
 }
 
 #[derive(Default, Debug)]

@@ -6,6 +6,7 @@ mod failures;
 mod isolation;
 mod layouts;
 mod loads;
+mod procedures;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};

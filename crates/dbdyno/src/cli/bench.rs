@@ -208,9 +208,10 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "rate", value_parser = think)]
     pub(crate) think: Option<Think>,
 
-    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), or in as few
-    /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
-    #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
+    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), in as few
+    /// round trips as there can be, or as calls of routines on the server (tpcc), which the run makes;
+    /// tpcc is pipelined and oltp-* is unbatched if not given
+    #[arg(long, value_name = "unbatched|batched|pipelined|procedures", value_parser = mode)]
     pub(crate) mode: Option<Mode>,
 
     /// How transactions are kept apart: read-uncommitted, read-committed, repeatable-read or
@@ -281,7 +282,7 @@ fn mode(text: &str) -> Result<Mode, String> {
     Mode::ALL
         .into_iter()
         .find(|mode| mode.name() == text)
-        .ok_or_else(|| "unbatched, batched or pipelined".to_owned())
+        .ok_or_else(|| "unbatched, batched, pipelined or procedures".to_owned())
 }
 
 fn layout(text: &str) -> Result<Layout, String> {
@@ -304,6 +305,15 @@ mod tests {
         for text in ["", "fast", "0", "-1", "NaN", "inf", "101"] {
             let error = think(text).unwrap_err();
             assert_eq!(error, "a factor from 0.001 to 100", "{text}");
+        }
+    }
+
+    #[test]
+    fn every_mode_is_read_and_an_error_names_them_all() {
+        let refused = mode("stored").unwrap_err();
+        for known in Mode::ALL {
+            assert_eq!(mode(known.name()), Ok(known));
+            assert!(refused.contains(known.name()), "{refused}");
         }
     }
 

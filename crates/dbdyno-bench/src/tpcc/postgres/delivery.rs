@@ -12,7 +12,7 @@ use crate::tpcc::missing;
 use crate::tpcc::names::Names;
 use crate::wire::{Row, Session, Statement, WireError};
 
-const DELIVERY: &str = "
+pub(crate) const DELIVERY: &str = "
     WITH oldest AS MATERIALIZED (
         SELECT n.d_id, n.o_id
         FROM generate_series(1, 10) AS district (id)

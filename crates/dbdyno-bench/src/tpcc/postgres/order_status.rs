@@ -27,7 +27,7 @@ macro_rules! order_status {
     };
 }
 
-const BY_ID: &str = order_status!("$3");
+pub(crate) const BY_ID: &str = order_status!("$3");
 const BY_NAME: &str = order_status!(middle_of_name!("$1", "$2", "$3"));
 
 /// Columns before ol_amount.

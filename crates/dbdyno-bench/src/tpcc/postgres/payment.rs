@@ -27,7 +27,7 @@ macro_rules! middle_of_name {
         )
     };
 }
-pub(super) use middle_of_name;
+pub(in crate::tpcc) use middle_of_name;
 
 /// `$customer` is an expression for the customer's id.
 macro_rules! payment {

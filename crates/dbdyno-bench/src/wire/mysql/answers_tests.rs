@@ -174,6 +174,42 @@ fn an_answer_may_have_several_result_sets() {
 }
 
 #[test]
+fn a_call_is_one_statement_whatever_it_returns() {
+    // A result set that the procedure returns, and its end.
+    let bytes = packets(&[&[1], &int(), SEVEN, EIGHT, END_MORE, OK]);
+    let mut answers = expecting(NO_EOF, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), row(EIGHT), done(0, false)]);
+    assert_eq!(answers.statements(), 1);
+    // Inside of procedures MariaDB sends definitions though it caches them elsewhere.
+    let bytes = packets(&[&[1, 1], &int(), SEVEN, END_MORE, OK]);
+    let mut answers = expecting(CACHE, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), done(0, false)]);
+    // It fails when rows were sent: at its COMMIT, say.
+    let bytes = packets(&[&[1], &int(), SEVEN, END_MORE, DUPLICATE]);
+    let mut answers = expecting(NO_EOF, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert!(matches!(&seen[..], [Seen::Row(_), Seen::Refused(_)]));
+    assert_eq!(answers.statements(), 0);
+    // Statements of a text are counted one by one.
+    let mut answers = expecting(NO_EOF, &[false]);
+    let seen = take_all(&mut answers, &packets(&[OK_TWO_MORE, OK_ONE]));
+    assert_eq!(seen, [done(3, true)]);
+    assert_eq!(answers.statements(), 2);
+}
+
+#[test]
+fn a_call_without_deprecated_eof_ends_each_result_set_with_one() {
+    let eof_more: &[u8] = &[0xfe, 0, 0, 0x0a, 0];
+    let bytes = packets(&[&[1], &int(), EOF, SEVEN, eof_more, OK_ONE]);
+    let mut answers = expecting(Capabilities::default(), &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), done(1, true)]);
+    assert_eq!(answers.statements(), 1);
+}
+
+#[test]
 fn an_error_may_come_instead_of_a_row() {
     let bytes = [
         packets(&[OK_TWO_MORE, &[1], &int(), SEVEN, DUPLICATE]),

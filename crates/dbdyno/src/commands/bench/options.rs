@@ -116,9 +116,9 @@ pub(super) fn loaded(
             pipelined: match mode {
                 None | Some(Mode::Unbatched) => false,
                 Some(Mode::Pipelined) => true,
-                Some(Mode::Batched) => {
+                Some(mode @ (Mode::Batched | Mode::Procedures)) => {
                     return Err(Failure::usage(
-                        "--mode batched is for tpcc",
+                        format!("--mode {} is for tpcc", mode.name()),
                         "sysbench's workloads are unbatched or pipelined",
                     ));
                 }

@@ -6,11 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
 use dbdyno_bench::wire::{Isolation, Link};
+use dbdyno_bench::workload::LoadError;
 use dbdyno_model::run::Second;
 use dbdyno_model::{Address, Bench, Connection, Footprint};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
+use dbdyno_trial::template::with_causes;
 
 use super::document::{Beside, Cut, Subject, document};
 use super::sampler::ServerSampler;
@@ -39,6 +41,8 @@ pub(super) fn run(
     let expected = options::expected(&arguments.tpcc, arguments.seed);
     let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
     let numbers = think::connections(arguments, &workload)?;
+    let installed = workload.install(&connection);
+    installed.map_err(|error| not_installed(&error, &connection))?;
     let (transport, isolation) = session(&connection)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
@@ -91,6 +95,11 @@ pub(super) fn run(
         0 => Ok(()),
         failed => Err(verify::inconsistent(failed)),
     }
+}
+
+fn not_installed(error: &LoadError, connection: &Connection) -> Failure {
+    let message = format!("{}: {}", connection.display(), with_causes(error));
+    Failure::new(Exit::Usage, message, error.hint().map(str::to_owned))
 }
 
 /// Transport and isolation as a connection of the driver finds them.
