@@ -46,7 +46,8 @@ pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failur
 pub(super) fn check(workload: &Workload, connection: &Connection) -> Result<Vec<Check>, Failure> {
     workload.check(connection, When::AfterRun).map_err(|error| {
         let message = format!("{}: {error}", connection.display());
-        Failure::new(Exit::Surroundings, message, None)
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Surroundings, message, hint)
     })
 }
 
