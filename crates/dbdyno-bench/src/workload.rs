@@ -8,7 +8,7 @@ use dbdyno_model::Footprint;
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
-use crate::driver::{ClientTarget, TargetError, client_tls_hint, deepest};
+use crate::driver::{TargetError, connect_hint, target};
 use crate::friends;
 use crate::keys;
 use crate::oltp;
@@ -16,7 +16,7 @@ use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
-use crate::wire::{Sent, Session, WireError};
+use crate::wire::{Link, Sent, Session, WireError};
 
 /// A named load. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -39,11 +39,8 @@ pub enum LoadError {
     Script(#[from] ScriptError),
     #[error(transparent)]
     Target(#[from] TargetError),
-    #[error("cannot connect to {server}: {}", deepest(.source))]
-    Connect {
-        server: String,
-        source: postgres::Error,
-    },
+    #[error("cannot connect to {server}: {source}")]
+    Connect { server: String, source: WireError },
     #[error("the load was stopped")]
     Stopped,
 }
@@ -56,10 +53,7 @@ impl LoadError {
             Self::Oltp(error) => error.hint(),
             Self::Script(error) => error.hint(),
             Self::Target(error) => error.hint(),
-            Self::Connect { source, .. } => {
-                let own = client_tls_hint(source);
-                own.or(Some("check that the server runs and admits this user"))
-            }
+            Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Stopped => Some("what the setup made until then is left behind"),
         }
     }
@@ -71,8 +65,21 @@ impl LoadError {
 pub enum CheckError {
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     #[error("cannot check the data: {}", .0.deepest())]
     Sql(#[from] tpcc::ClientError),
+}
+
+impl CheckError {
+    /// The next step, for those errors that have one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Target(error) => error.hint(),
+            Self::Script(error) => error.hint(),
+            Self::Sql(error) => error.hint(),
+        }
+    }
 }
 
 impl Workload {
@@ -201,14 +208,15 @@ impl Workload {
             }
             Self::Script(script) => script,
         };
+        let reading = script.reading(connection.engine)?;
         let started = Instant::now();
-        let client = ClientTarget::of(connection)?.open();
-        let mut client = client.map_err(|source| LoadError::Connect {
+        let link = Link::open(&target(connection)?);
+        let mut link = link.map_err(|source| LoadError::Connect {
             server: connection.display(),
             source,
         })?;
         let mut statements = 0;
-        let complete = script.set_up(&mut client, stop, &mut |done, total| {
+        let complete = reading.set_up(&mut link, stop, &mut |done, total| {
             statements = done as u64;
             progress(Progress {
                 phase: "setup",
@@ -246,9 +254,10 @@ impl Workload {
             Self::Keys(config) => Ok(keys::check(connection, config, when)?),
             Self::Friends(config) => Ok(friends::check(connection, config, when)?),
             Self::Script(script) => {
-                let client = ClientTarget::of(connection)?.open();
-                let mut client = client.map_err(tpcc::ClientError::from)?;
-                Ok(script.check(&mut client).map_err(tpcc::ClientError::from)?)
+                let reading = script.reading(connection.engine)?;
+                let link = Link::open(&target(connection)?);
+                let mut link = link.map_err(tpcc::ClientError::from)?;
+                Ok(reading.check(&mut link)?)
             }
         }
     }
@@ -291,7 +300,7 @@ impl Workload {
                 )))
             }
             Self::Script(script) => {
-                let terminal = script::Terminal::prepare(session, Arc::clone(script), seed, index);
+                let terminal = script::Terminal::prepare(session, script, seed, index);
                 Ok(Terminal::Script(Box::new(terminal.await?)))
             }
         }

@@ -53,17 +53,7 @@ impl DriverError {
     pub fn hint(&self) -> Option<&str> {
         Some(match self {
             Self::Target(error) => return error.hint(),
-            Self::Connect { server, source } => {
-                if let Some(hint) = tls::hint(server, source) {
-                    return Some(hint);
-                }
-                match source.server().map(|error| error.sqlstate.as_str()) {
-                    Some("53300") => "raise max_connections, or use fewer connections",
-                    Some("28P01" | "28000") => "check the user and the password",
-                    Some("3D000") => "create the database, or name another",
-                    _ => "check that the server runs and that address and port are right",
-                }
-            }
+            Self::Connect { server, source } => connect_hint(server, source),
             Self::Prepare(source) => match source.server().map(|error| error.sqlstate.as_str()) {
                 Some("42P01" | "42703" | "42S02") => "load the workload's data first",
                 _ if number(source) == Some(TOO_MANY_STATEMENTS) => {
@@ -92,6 +82,19 @@ impl DriverError {
             }
             _ => None,
         }
+    }
+}
+
+/// What to do about a connection that cannot be made. The server is shown as for [`tls::hint`].
+pub(crate) fn connect_hint(server: &str, source: &WireError) -> &'static str {
+    if let Some(hint) = tls::hint(server, source) {
+        return hint;
+    }
+    match source.server().map(|error| error.sqlstate.as_str()) {
+        Some("53300") => "raise max_connections, or use fewer connections",
+        Some("28P01" | "28000") => "check the user and the password",
+        Some("3D000") => "create the database, or name another",
+        _ => "check that the server runs and that address and port are right",
     }
 }
 

@@ -31,7 +31,7 @@ use dbdyno_model::connection::Connection;
 
 pub use connect::{ClientTarget, TargetError, target};
 pub use error::DriverError;
-pub(crate) use error::deepest;
+pub(crate) use error::{connect_hint, deepest};
 pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};

@@ -65,8 +65,8 @@ impl Answers {
         }
     }
 
-    /// A command was queued: the execution of a statement, or one whose rows, if there are any, are
-    /// to be passed over because they come as text.
+    /// A command was queued: the execution of a statement, or one whose rows, if there are any, come
+    /// as text.
     pub(crate) fn expect(&mut self, statement: Option<&Statement>) {
         self.expected.push_back(statement.map(|it| it.id));
     }
@@ -219,7 +219,7 @@ impl Answers {
             return Ok(self.end(end));
         }
         match statement {
-            None => Ok(None),
+            None => Ok(Some(Step::TextRow(range))),
             Some(_) if payload[0] == 0 => Ok(Some(Step::Row(range))),
             Some(_) => Err(WireError::protocol(
                 "the server sent a row that is not in binary form",

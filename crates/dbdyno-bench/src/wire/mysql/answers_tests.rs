@@ -33,6 +33,7 @@ const EIGHT: &[u8] = &[0, 0, 8, 0, 0, 0];
 #[derive(Debug, PartialEq)]
 enum Seen {
     Row(Vec<u8>),
+    Text(Vec<u8>),
     Done(Done),
     SendFile,
     Refused(ServerError),
@@ -72,6 +73,7 @@ fn take(answers: &mut Answers, inbound: &mut Inbound) -> Vec<Seen> {
         let step = match answers.step(inbound) {
             Ok(Step::More) => return seen,
             Ok(Step::Row(range)) => row(inbound.slice(range)),
+            Ok(Step::TextRow(range)) => Seen::Text(inbound.slice(range).to_vec()),
             Ok(Step::Done(end)) => Seen::Done(end),
             Ok(Step::SendFile) => Seen::SendFile,
             Err(WireError::Server(error)) => Seen::Refused(*error),
@@ -142,12 +144,15 @@ fn a_result_set_with_eof_packets() {
 }
 
 #[test]
-fn rows_of_text_are_passed_over() {
+fn rows_of_text_are_told_apart() {
     let text = packets(&[&[1], &int(), b"\x017", b"\x018", END]);
     let binary = packets(&[&[1], &int(), SEVEN, END]);
     let bytes = [text, binary].concat();
     let seen = take_all(&mut expecting(NO_EOF, &[false, true]), &bytes);
-    assert_eq!(seen, [done(0, false), row(SEVEN), done(0, false)]);
+    let text = |bytes: &[u8]| Seen::Text(bytes.to_vec());
+    let first = [text(b"\x017"), text(b"\x018"), done(0, false)];
+    assert_eq!(seen[..3], first);
+    assert_eq!(seen[3..], [row(SEVEN), done(0, false)]);
     let seen = take_all(&mut expecting(NO_EOF, &[true]), &bytes);
     broken(&seen, "binary");
 }

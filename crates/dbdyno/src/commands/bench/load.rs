@@ -24,6 +24,7 @@ pub(super) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let named = options::named(&arguments.data)?;
+    let connection = options::connection(&arguments.data)?;
     let workload = match &named {
         Named::Tpcc => {
             let config = tpcc::Config {
@@ -47,10 +48,10 @@ pub(super) fn run(
         }
         Named::Script(file) => {
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
-            Workload::Script(Arc::new(target::read_script(file, hint)?))
+            let script = target::read_script(connection.engine, file, hint)?;
+            Workload::Script(Arc::new(script))
         }
     };
-    let connection = options::connection(&arguments.data)?;
     if arguments.replace {
         clean::of(&named, &connection)?;
     }

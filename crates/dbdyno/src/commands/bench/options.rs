@@ -139,7 +139,8 @@ pub(super) fn loaded(
         }
         Named::Script(file) => {
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
-            Ok(Workload::Script(Arc::new(target::read_script(file, hint)?)))
+            let script = target::read_script(connection.engine, file, hint)?;
+            Ok(Workload::Script(Arc::new(script)))
         }
     }
 }

@@ -56,7 +56,8 @@ pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Fail
 pub(super) fn check(workload: &Workload, connection: &Connection) -> Result<Vec<Check>, Failure> {
     workload.check(connection, When::AfterRun).map_err(|error| {
         let message = format!("{}: {error}", connection.display());
-        Failure::new(Exit::Surroundings, message, None)
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Surroundings, message, hint)
     })
 }
 

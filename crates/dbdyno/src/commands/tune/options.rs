@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::Workload;
-use dbdyno_model::Connection;
 use dbdyno_model::facts::DeclaredWorkload;
+use dbdyno_model::{Connection, Engine};
 use dbdyno_report::shell_word;
 use dbdyno_target::lab::Wanted;
 use dbdyno_trial::Budget;
@@ -125,7 +125,9 @@ fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     }
     let path = &arguments.workload;
     let hint = "--workload takes tpcc or a file of weighted statements";
-    Ok(Workload::Script(Arc::new(read_script(path, hint)?)))
+    // Every lab is one of PostgreSQL.
+    let script = read_script(Engine::Postgres, path, hint)?;
+    Ok(Workload::Script(Arc::new(script)))
 }
 
 /// Reads `4GB`, `512 MiB`, `2g`; units are powers of 1024, as PostgreSQL's are.
