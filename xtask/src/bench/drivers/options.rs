@@ -41,12 +41,8 @@ impl Options {
                 .ok_or_else(|| format!("{option} needs a value\n\n{}", usage()))?;
             options.set(option, value)?;
         }
-        if options.parts.is_empty() {
-            options.parts = Part::ALL.to_vec();
-        }
-        if options.engines.is_empty() {
-            options.engines = Engine::ALL.to_vec();
-        }
+        options.parts = chosen(&Part::ALL, &options.parts);
+        options.engines = chosen(&Engine::ALL, &options.engines);
         Ok(options)
     }
 
@@ -119,6 +115,12 @@ pgbench comes with the server. sysbench is what PATH has: apt-get install sysben
     )
 }
 
+/// All where none is named. Whatever the order they are typed in: what loads comes before what drives.
+fn chosen<T: Copy + PartialEq>(all: &[T], named: &[T]) -> Vec<T> {
+    let is_chosen = |one: &T| named.is_empty() || named.contains(one);
+    all.iter().copied().filter(is_chosen).collect()
+}
+
 /// Peers run in directories of their own.
 fn path(value: &str) -> Result<PathBuf, String> {
     std::fs::canonicalize(value).map_err(|error| format!("{value}: {error}"))
@@ -157,7 +159,8 @@ mod tests {
             all.shown(),
             "cargo xtask bench drivers --rounds 3 --seconds 20"
         );
-        let words = "--only load --only verify --server mariadb --rounds 1 --go-tpc /";
+        let words =
+            "--only verify --only load --only verify --server mariadb --rounds 1 --go-tpc /";
         let some = Options::parse(&words.split(' ').collect::<Vec<_>>()).unwrap();
         assert_eq!(some.parts, [Part::Load, Part::Verify]);
         assert_eq!(some.engines, [Engine::MariaDb]);
