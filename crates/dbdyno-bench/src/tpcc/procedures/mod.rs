@@ -56,7 +56,10 @@ impl Procedures {
         let engine = session.engine();
         if engine == Engine::MySql {
             // Procedures begin and end transactions themselves, those that only read have none.
-            session.queue_text("SET autocommit = 1");
+            session.queue_text(match session.isolation() {
+                Some(_) => "SET autocommit = 1, @dbdyno_isolated = 1",
+                None => "SET autocommit = 1, @dbdyno_isolated = NULL",
+            });
             session.done().await?;
         }
         let calls = routines(engine).each_ref().map(|it| it.call(names, engine));
