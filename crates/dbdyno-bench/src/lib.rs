@@ -16,6 +16,7 @@ pub mod oltp;
 pub mod reactor;
 mod recorder;
 pub mod script;
+mod share;
 mod tables;
 pub mod tpcc;
 pub mod wire;

@@ -21,6 +21,9 @@ pub(crate) type C = Digits<119>;
 pub(crate) type Pad = Digits<59>;
 
 impl<const N: usize> Digits<N> {
+    #[cfg(test)]
+    const LENGTH: usize = N;
+
     pub(crate) fn draw(random: &mut Random) -> Self {
         let mut bytes = [b'-'; N];
         for group in bytes.chunks_mut(STRIDE) {
@@ -33,6 +36,18 @@ impl<const N: usize> Digits<N> {
             }
         }
         Self(bytes)
+    }
+
+    /// Whether a text is of this shape, with the spaces behind it that fill a char up or without.
+    pub(crate) fn fit(text: &[u8]) -> bool {
+        let Some((groups, rest)) = text.split_at_checked(N) else {
+            return false;
+        };
+        let sound = |group: &[u8]| {
+            let (digits, dash) = group.split_at(GROUP.min(group.len()));
+            digits.iter().all(u8::is_ascii_digit) && dash.iter().all(|byte| *byte == b'-')
+        };
+        groups.chunks(STRIDE).all(sound) && rest.iter().all(|byte| *byte == b' ')
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -123,6 +138,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_was_drawn_fits_and_nothing_else(
+            seed: u64,
+            place in 0..C::LENGTH,
+            byte: u8,
+            spaces in 0..3_usize,
+        ) {
+            let drawn = C::draw(&mut Random::stream(seed, &[]));
+            let mut text = [drawn.as_bytes(), &b"  "[..spaces]].concat();
+            prop_assert!(C::fit(&text));
+            prop_assert!(!Pad::fit(&text));
+            let same_kind = byte == text[place] || byte.is_ascii_digit() && text[place] != b'-';
+            text[place] = byte;
+            prop_assert_eq!(C::fit(&text), same_kind);
+            prop_assert!(!C::fit(&text[..C::LENGTH - 1]));
+        }
+
         #[test]
         fn rows_have_their_shape_and_repeat(
             seed: u64,

@@ -90,6 +90,36 @@ impl Violations {
     }
 }
 
+/// Warehouses from the first to the last id. No condition compares what belongs to different ones, so
+/// that each range can be read by itself, in a snapshot of its own.
+pub(crate) type Range = (i16, i16);
+
+/// One range for each warehouse, which together hold every id that there can be: rows of a
+/// warehouse that is missing are seen too.
+pub(crate) fn ranges(warehouses: &[i16]) -> Vec<Range> {
+    let mut ranges = Vec::new();
+    let mut from = i16::MIN;
+    let inner = warehouses.split_last().map_or(&[][..], |(_, inner)| inner);
+    for &to in inner {
+        ranges.push((from, to));
+        from = to + 1;
+    }
+    ranges.push((from, i16::MAX));
+    ranges
+}
+
+/// What was found of the twelve conditions in each range.
+pub(crate) fn merge(ranges: Vec<[Violations; 12]>) -> [Violations; 12] {
+    let mut merged: [Violations; 12] = Default::default();
+    for range in ranges {
+        for (all, some) in merged.iter_mut().zip(range) {
+            all.shown.extend(some.shown);
+            all.count += some.count;
+        }
+    }
+    merged
+}
+
 /// What was found of the twelve conditions, as a document says it.
 pub(crate) fn checks(when: When, found: [Violations; 12]) -> Vec<Check> {
     let all = conditions(when).into_iter().zip(found);
@@ -99,14 +129,20 @@ pub(crate) fn checks(when: When, found: [Violations; 12]) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeInclusive;
+
     use super::*;
 
     #[test]
     fn the_first_violations_are_shown_and_the_others_counted() {
-        let mut found: [Violations; 12] = Default::default();
-        for warehouse in 1..=5 {
-            found[7].add(|| format!("warehouse {warehouse}"));
-        }
+        let found = |warehouses: RangeInclusive<i32>| {
+            let mut found: [Violations; 12] = Default::default();
+            for warehouse in warehouses {
+                found[7].add(|| format!("warehouse {warehouse}"));
+            }
+            found
+        };
+        let found = merge(vec![found(1..=2), Default::default(), found(3..=5)]);
         let checks = checks(When::AfterRun, found);
         assert_eq!(checks.len(), 12);
         let failed: Vec<&Check> = checks.iter().filter(|check| !check.passed).collect();
@@ -117,5 +153,14 @@ mod tests {
             detail,
             Some("warehouse 1; warehouse 2; warehouse 3; and 2 more")
         );
+    }
+
+    #[test]
+    fn ranges_hold_every_id() {
+        let all = (i16::MIN, i16::MAX);
+        assert_eq!(ranges(&[]), [all]);
+        assert_eq!(ranges(&[1]), [all]);
+        let three = [(i16::MIN, 1), (2, 2), (3, i16::MAX)];
+        assert_eq!(ranges(&[1, 2, 7]), three);
     }
 }

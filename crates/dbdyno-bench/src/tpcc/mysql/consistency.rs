@@ -1,34 +1,60 @@
 //! The consistency conditions of clause 3.3.2, compared here from what the server adds up.
 //!
-//! All is read on one connection in one snapshot, so that the answer is right even while others
-//! write; MySQL can share a snapshot between connections as little as it can read from one into a
-//! temporary table: CREATE TABLE … SELECT locks what it reads, and reads what is there now. So
-//! the sums come here, a warehouse at a time, and nothing is needed but the right to read.
+//! A warehouse is read in one snapshot, so that the answer is right even while others write, on one of
+//! a few connections. MySQL can read from a snapshot into a temporary table as little as it can share
+//! one between connections: CREATE TABLE … SELECT locks what it reads, and reads what is there now.
+//! So the sums come here, and nothing is needed but the right to read.
 
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 use super::connect;
 use super::figures::{Figures, Order, Reader};
-use crate::tpcc::conditions::{Violations, When, checks};
+use crate::driver::target;
+use crate::share::{connections, share};
+use crate::tpcc::conditions::{Range, Violations, When, checks, merge, ranges};
 use crate::tpcc::load_error::ClientError;
 use crate::wire::Link;
-use crate::wire::WireError;
+use crate::wire::{Target, WireError};
 
 /// Orders of a district that a load leaves delivered.
 const DELIVERED: i64 = 2_100;
 
-/// Checks all conditions; takes about half a second a warehouse.
+/// Checks all conditions; takes about half a second of one connection for each warehouse.
 pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
-    let mut link = connect::open(connect)?;
-    link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-    link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
-    let reader = Reader::prepare(&mut link)?;
-    let mut found = Found::default();
-    for range in ranges(&warehouses(&mut link)?) {
-        found.examine(&reader.read(&mut link, range)?, when);
+    let target = target(connect)?;
+    let warehouses = warehouses(&mut connect::open_at(&target)?)?;
+    let found = share(
+        connections(),
+        &ranges(&warehouses),
+        &|| Ok(Snapshot::open(&target)?),
+        &|snapshot: &mut Snapshot, range: &Range| {
+            let mut found = Found::default();
+            found.examine(&snapshot.read(*range)?, when);
+            Ok(found.0)
+        },
+    )?;
+    Ok(checks(when, merge(found)))
+}
+
+/// A connection that sees the data as they were when it was opened.
+struct Snapshot {
+    link: Link,
+    reader: Reader,
+}
+
+impl Snapshot {
+    fn open(target: &Target) -> Result<Self, WireError> {
+        let mut link = connect::open_at(target)?;
+        link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+        link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+        let reader = Reader::prepare(&mut link)?;
+        Ok(Self { link, reader })
     }
-    Ok(checks(when, found.0))
+
+    fn read(&mut self, range: Range) -> Result<Figures, WireError> {
+        self.reader.read(&mut self.link, range)
+    }
 }
 
 fn warehouses(link: &mut Link) -> Result<Vec<i16>, WireError> {
@@ -39,20 +65,6 @@ fn warehouses(link: &mut Link) -> Result<Vec<i16>, WireError> {
         Ok(())
     })?;
     Ok(ids)
-}
-
-/// One range for each warehouse, which together hold every id that there can be: rows of a
-/// warehouse that is missing are seen too.
-fn ranges(warehouses: &[i16]) -> Vec<(i16, i16)> {
-    let mut ranges = Vec::new();
-    let mut from = i16::MIN;
-    let inner = warehouses.split_last().map_or(&[][..], |(_, inner)| inner);
-    for &to in inner {
-        ranges.push((from, to));
-        from = to + 1;
-    }
-    ranges.push((from, i16::MAX));
-    ranges
 }
 
 /// Violations of the twelve conditions.

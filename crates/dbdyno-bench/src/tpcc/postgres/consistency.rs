@@ -1,20 +1,22 @@
 //! The consistency conditions of clause 3.3.2, each a named check.
 //!
 //! Order lines, most of the data, are read once: a temporary table holds what each order's lines
-//! came to, and five conditions are derived from it. Warehouses are divided among a few connections
-//! that share one snapshot, so that the answer is right even while others write.
+//! came to, and five conditions are derived from it. A warehouse is read in one snapshot, so that the
+//! answer is right even while others write, on one of a few connections.
 
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
-use postgres::{Client, Error, IsolationLevel, Transaction};
+use postgres::{Client, Error, IsolationLevel};
 
 use super::connect;
 use crate::driver::ClientTarget;
-use crate::tpcc::conditions::{SHOWN, Violations, When, checks};
+use crate::share::{connections, share};
+use crate::tpcc::conditions::{Range, SHOWN, Violations, When, checks, merge, ranges};
 use crate::tpcc::load_error::ClientError;
 
-/// Connections a check uses at most.
-const CONNECTIONS: i16 = 3;
+/// The orders and customers of a warehouse are added up in memory, and by one process each: the
+/// connections are as many as there are processors already.
+const SETTINGS: &str = "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 0";
 
 struct Condition {
     /// Selects a sentence for each violation among the warehouses from `$1` to `$2`.
@@ -57,8 +59,8 @@ const CONDITIONS: [Condition; 11] = [
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(d_ytd) %s', w_id, w_ytd, total)
             FROM warehouse
-            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district GROUP BY 1) AS d
-                ON d_w_id = w_id
+            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district
+                       WHERE d_w_id BETWEEN $1 AND $2 GROUP BY 1) AS d ON d_w_id = w_id
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
     },
     Condition {
@@ -69,7 +71,8 @@ const CONDITIONS: [Condition; 11] = [
             LEFT JOIN (SELECT w, d, max(o) AS max_o FROM dbdyno_per_order WHERE has_order
                        GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
             LEFT JOIN (SELECT no_w_id, no_d_id, max(no_o_id) AS max_no FROM new_order
-                       GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                       WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+                ON no_w_id = d_w_id AND no_d_id = d_id
             WHERE d_w_id BETWEEN $1 AND $2
               AND (d_next_o_id - 1 IS DISTINCT FROM max_o OR d_next_o_id - 1 <> max_no)",
     },
@@ -94,12 +97,14 @@ const CONDITIONS: [Condition; 11] = [
                           CASE WHEN no_o_id IS NULL THEN 'not' ELSE 'is' END)
             FROM dbdyno_per_order
             LEFT JOIN new_order ON no_w_id = w AND no_d_id = d AND no_o_id = o
+                AND no_w_id BETWEEN $1 AND $2
             WHERE has_order AND (carrier IS NULL) <> (no_o_id IS NOT NULL)
             UNION ALL
             SELECT format('warehouse %s, district %s, order %s: is in new_order, not in orders',
                           no_w_id, no_d_id, no_o_id)
             FROM new_order LEFT JOIN orders
                 ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id
+                AND o_w_id BETWEEN $1 AND $2
             WHERE no_w_id BETWEEN $1 AND $2 AND o_id IS NULL",
     },
     Condition {
@@ -159,7 +164,8 @@ const ORDERS_AFTER_LOAD: Condition = Condition {
         LEFT JOIN (SELECT w, d, count(*) AS orders FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
         LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM new_order
-                   GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                   WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+            ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2 AND coalesce(orders, 0) - coalesce(new_orders, 0) <> 2100",
 };
 
@@ -174,7 +180,8 @@ const ORDERS_AFTER_RUN: Condition = Condition {
                    FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
         LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM new_order
-                   GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                   WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+            ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2
           AND coalesce(orders, 0) - coalesce(new_orders, 0) <> coalesce(carried, 0)",
 };
@@ -193,82 +200,38 @@ fn conditions(when: When) -> impl Iterator<Item = &'static Condition> {
 ///
 /// Blocks, and must not be called from within an async runtime.
 pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
-    Ok(check_at(&ClientTarget::of(connect)?, when)?)
+    let server = ClientTarget::of(connect)?;
+    let warehouses = warehouses(&mut open(&server)?)?;
+    let found = share(
+        connections(),
+        &ranges(&warehouses),
+        &|| Ok(open(&server)?),
+        &|client: &mut Client, range: &Range| Ok(check_range(client, *range, when)?),
+    )?;
+    Ok(checks(when, merge(found)))
 }
 
-fn check_at(server: &ClientTarget, when: When) -> Result<Vec<Check>, Error> {
-    let mut first = connect::open_at(server)?;
-    let mut first = snapshot(&mut first)?;
-    let id: String = first
-        .query_one("SELECT pg_export_snapshot()", &[])?
-        .try_get(0)?;
-    let ranges = ranges(&mut first)?;
-    let (first_range, others) = ranges.split_first().expect("a range in any case");
-    let found = std::thread::scope(|scope| {
-        let others: Vec<_> = others
-            .iter()
-            .map(|range| {
-                let id = &id;
-                scope.spawn(move || {
-                    let mut client = connect::open_at(server)?;
-                    let mut transaction = snapshot(&mut client)?;
-                    transaction.batch_execute(&format!("SET TRANSACTION SNAPSHOT '{id}'"))?;
-                    check_range(transaction, *range, when)
-                })
-            })
-            .collect();
-        let mut found = vec![check_range(first, *first_range, when)];
-        found.extend(others.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
-        found.into_iter().collect::<Result<Vec<_>, Error>>()
-    })?;
-    Ok(merge(found, when))
+fn open(server: &ClientTarget) -> Result<Client, Error> {
+    let mut client = connect::open_at(server)?;
+    client.batch_execute(SETTINGS)?;
+    Ok(client)
 }
 
-fn snapshot(client: &mut Client) -> Result<Transaction<'_>, Error> {
-    client
+fn warehouses(client: &mut Client) -> Result<Vec<i16>, Error> {
+    let rows = client.query("SELECT w_id FROM warehouse ORDER BY w_id", &[])?;
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
+/// Nothing of it stays: the temporary tables go with the transaction.
+fn check_range(
+    client: &mut Client,
+    (from, to): Range,
+    when: When,
+) -> Result<[Violations; 12], Error> {
+    let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
-        .start()
-}
-
-/// Divides the warehouses that there are, however many were loaded.
-fn ranges(transaction: &mut Transaction<'_>) -> Result<Vec<(i16, i16)>, Error> {
-    let last: i16 = transaction
-        .query_one(
-            "SELECT coalesce(max(w_id), 1)::smallint FROM warehouse",
-            &[],
-        )?
-        .try_get(0)?;
-    let parts = CONNECTIONS.min(last).max(1);
-    // i32: the product of two warehouse ids does not fit 16 bits.
-    let bound = |part: i16| (i32::from(last) * i32::from(part) / i32::from(parts)) as i16;
-    Ok((0..parts)
-        .map(|part| (bound(part) + 1, bound(part + 1)))
-        .map(|(from, to)| {
-            if to == last {
-                (from, i16::MAX)
-            } else {
-                (from, to)
-            }
-        })
-        .map(|(from, to)| {
-            if from == 1 {
-                (i16::MIN, to)
-            } else {
-                (from, to)
-            }
-        })
-        .collect())
-}
-
-fn check_range(
-    mut transaction: Transaction<'_>,
-    (from, to): (i16, i16),
-    when: When,
-) -> Result<Vec<Violations>, Error> {
+        .start()?;
     // A temporary table cannot take parameters; these are two numbers of our own.
     let within = |sql: &str| {
         sql.replace("$1", &from.to_string())
@@ -277,30 +240,17 @@ fn check_range(
     for create in [PER_ORDER, PER_CUSTOMER, PER_DISTRICT] {
         transaction.batch_execute(&within(create))?;
     }
-    conditions(when)
-        .map(|condition| {
-            let sql = format!(
-                "SELECT violation, count(*) OVER () FROM ({}) AS v (violation) LIMIT {SHOWN}",
-                within(condition.violations)
-            );
-            let rows = transaction.query(&sql, &[])?;
-            let mut violations = Violations::default();
-            for row in rows {
-                violations.shown.push(row.try_get(0)?);
-                violations.count = row.try_get(1)?;
-            }
-            Ok(violations)
-        })
-        .collect()
-}
-
-fn merge(found: Vec<Vec<Violations>>, when: When) -> Vec<Check> {
-    let mut merged: [Violations; 12] = Default::default();
-    for range in found {
-        for (all, some) in merged.iter_mut().zip(range) {
-            all.shown.extend(some.shown);
-            all.count += some.count;
+    let mut found: [Violations; 12] = Default::default();
+    for (condition, violations) in conditions(when).zip(&mut found) {
+        let sql = format!(
+            "SELECT violation, count(*) OVER () FROM ({}) AS v (violation) LIMIT {SHOWN}",
+            within(condition.violations)
+        );
+        for row in transaction.query(&sql, &[])? {
+            violations.shown.push(row.try_get(0)?);
+            violations.count = row.try_get(1)?;
         }
     }
-    checks(when, merged)
+    transaction.rollback()?;
+    Ok(found)
 }
