@@ -11,7 +11,9 @@
 
 pub mod driver;
 pub mod friends;
+pub mod generate;
 pub mod keys;
+mod ledger;
 pub mod oltp;
 pub mod reactor;
 mod recorder;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 use crate::driver::{ClientTarget, TargetError, client_tls_hint, deepest};
 use crate::friends;
+use crate::generate::{Generated, Generator};
 use crate::keys;
 use crate::oltp;
 use crate::script::{self, Script, ScriptError};
@@ -45,6 +46,9 @@ pub enum LoadError {
     },
     #[error("the load was stopped")]
     Stopped,
+    /// With what cannot be done.
+    #[error("cannot {0} what a file of statements sets up")]
+    OwnSetup(&'static str),
 }
 
 impl LoadError {
@@ -60,6 +64,7 @@ impl LoadError {
                 own.or(Some("check that the server runs and admits this user"))
             }
             Self::Stopped => Some("what the setup made until then is left behind"),
+            Self::OwnSetup(_) => Some("only its author knows what the file makes"),
         }
     }
 }
@@ -188,6 +193,47 @@ impl Workload {
             seconds_rows: seconds,
             seconds_keys: 0.0,
             seconds_analyze: 0.0,
+        })
+    }
+
+    /// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
+    /// those that were missing. Blocks; not for use within an async runtime.
+    pub fn resume(
+        &self,
+        connection: &Connection,
+        threads: usize,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<Loaded, LoadError> {
+        Ok(match self {
+            Self::Tpcc(config, _) => tpcc::resume(connection, config, threads, progress, stop)?,
+            Self::Oltp(config) => oltp::resume(connection, config, threads, progress, stop)?,
+            Self::Keys(config) => keys::resume(connection, config, threads, progress, stop)?,
+            Self::Friends(config) => friends::resume(connection, config, threads, progress, stop)?,
+            Self::Script(_) => return Err(LoadError::OwnSetup("resume")),
+        })
+    }
+
+    /// Generates all rows and encodes them as the loader does for this engine, and sends them
+    /// nowhere. Needs no server.
+    pub fn generate(
+        &self,
+        engine: Engine,
+        threads: usize,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<Generated, LoadError> {
+        let generator = Generator {
+            threads,
+            progress,
+            stop,
+        };
+        Ok(match self {
+            Self::Tpcc(config, _) => tpcc::generate(&generator, engine, config)?,
+            Self::Oltp(config) => oltp::generate(&generator, engine, config)?,
+            Self::Keys(config) => keys::generate(&generator, engine, config)?,
+            Self::Friends(config) => friends::generate(&generator, engine, config)?,
+            Self::Script(_) => return Err(LoadError::OwnSetup("generate")),
         })
     }
 

@@ -1,5 +1,7 @@
 //! The rows of a load: the same for a seed on every machine, whatever the number of threads.
 
+use std::ops::RangeInclusive;
+
 use super::Config;
 use super::distribution::Sampler;
 use super::stream;
@@ -75,15 +77,24 @@ pub(crate) fn parts(config: &Config) -> Vec<(u32, u64)> {
     (0..per_table).flat_map(of_all).collect()
 }
 
+/// Of a part of any table, the first and the last.
+fn ids(table_size: u64, part: u64) -> RangeInclusive<u64> {
+    let first = part * PART_ROWS + 1;
+    first..=table_size.min(first + PART_ROWS - 1)
+}
+
+pub(crate) fn part_rows(config: &Config, part: u64) -> u64 {
+    let ids = ids(config.table_size, part);
+    ids.end() + 1 - ids.start()
+}
+
 /// The rows of a part in the order of their ids.
 pub(crate) fn part(config: Config, table: u32, part: u64) -> impl Iterator<Item = Row> {
     let size = config.table_size;
-    let first = part * PART_ROWS + 1;
-    let last = size.min(first + PART_ROWS - 1);
     let path = [stream::ROWS, u64::from(table), part];
     let mut random = Random::stream(config.seed, &path);
     let values = Sampler::new(config.distribution, 1, size as u32);
-    (first..=last).map(move |id| Row {
+    ids(size, part).map(move |id| Row {
         id: id as u32,
         k: values.draw(&mut random),
         c: Digits::draw(&mut random),
@@ -121,6 +132,8 @@ mod tests {
         let second = parts.iter().filter(|(table, _)| *table == 2);
         let ids = second.flat_map(|&(table, index)| part(config, table, index).map(|row| row.id));
         assert!(ids.eq(1..=250_001));
+        let rows = parts.iter().map(|&(_, part)| part_rows(&config, part));
+        assert_eq!(rows.sum::<u64>(), config.rows());
     }
 
     #[test]

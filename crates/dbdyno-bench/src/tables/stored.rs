@@ -1,9 +1,11 @@
 //! The table that says what was loaded, so that a run on other data is refused and only our own is dropped.
 
-use dbdyno_model::connection::{Connection, Engine};
+use dbdyno_model::connection::Connection;
 
-use super::{Contents, number, open};
-use crate::tpcc::ClientError;
+use super::{Contents, open, units_table};
+use crate::ledger::present;
+use crate::tpcc::crew::refused;
+use crate::tpcc::{ClientError, LoadError};
 use crate::wire::{Link, Row, Session, WireError};
 
 pub(super) fn create(contents: &dyn Contents) -> String {
@@ -62,6 +64,28 @@ pub(super) fn read(link: &mut Link, contents: &dyn Contents) -> Result<Option<St
     Ok(found)
 }
 
+/// Whether it is this load that has ended, of one that has left no record of what it has done.
+pub(super) fn left_to_resume(link: &mut Link, contents: &dyn Contents) -> Result<(), LoadError> {
+    let wanted = contents.identity();
+    let found = read(link, contents).map_err(refused("read", contents.stored()))?;
+    match found {
+        Some(Stored {
+            loaded,
+            ready: true,
+        }) if loaded == wanted => Ok(()),
+        Some(Stored {
+            loaded,
+            ready: true,
+        }) => Err(LoadError::Differs {
+            found: loaded,
+            wanted,
+        }),
+        Some(Stored { ready: false, .. }) | None => Err(LoadError::Unresumable(
+            "there is no record of what it has done".to_owned(),
+        )),
+    }
+}
+
 /// Refuses to run on anything but this load.
 pub(crate) async fn recognise(
     session: &mut Session,
@@ -84,26 +108,21 @@ pub(crate) async fn recognise(
     }
 }
 
-/// Drops all tables, if the one that vouches for them is there; whether it was.
+/// Drops all tables, if the one that vouches for them is there; whether there was anything.
 pub(crate) fn clean(connection: &Connection, contents: &dyn Contents) -> Result<bool, ClientError> {
     let mut link = open(connection)?;
-    let stored = contents.stored();
-    let look = match connection.engine {
-        Engine::Postgres => {
-            format!("SELECT CASE WHEN to_regclass('{stored}') IS NULL THEN 0 ELSE 1 END")
-        }
-        Engine::MySql => format!(
-            "SELECT count(*) FROM information_schema.tables
-             WHERE table_schema = database() AND table_name = '{stored}'"
-        ),
-    };
-    if number(&mut link, &look)? == 0 {
+    let (stored, units) = (contents.stored(), units_table(contents));
+    let found = present(&mut link, connection.engine, &[units.as_str(), stored])?;
+    if found.is_empty() {
         return Ok(false);
     }
     // The one that vouches last: what fails half-way can be repeated.
-    let tables = contents.create(connection.engine);
-    let mut names: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
-    names.push(stored);
+    let mut names = vec![units.as_str()];
+    if found.iter().any(|name| name == stored) {
+        let tables = contents.create(connection.engine).into_iter();
+        names.extend(tables.map(|(name, _)| name));
+        names.push(stored);
+    }
     link.run(&format!("DROP TABLE IF EXISTS {}", names.join(", ")))?;
     Ok(true)
 }

@@ -3,10 +3,12 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
+use dbdyno_model::connection::Engine;
+
 use super::load::Progress;
 use super::load_error::LoadError;
-use super::schema::Table;
 use super::shift::{Meter, Shift};
+use crate::ledger::Step;
 use crate::reactor::{Alarm, Reactor};
 use crate::wire::{Cancel, Link, Target, WireError};
 
@@ -21,16 +23,16 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs one statement a table, as many at once as there are threads.
-    pub(crate) fn statements(
+    /// Runs the steps, as many at once as there are threads.
+    pub(crate) fn steps(
         &self,
         phase: &'static str,
         operation: &'static str,
-        statements: &[(Table, &str)],
+        steps: &[Step],
     ) -> Result<(), LoadError> {
-        let total = statements.len() as u64;
-        self.work(phase, statements, total, &|link, &(table, sql), meter| {
-            link.run(sql).map_err(refused(operation, table.name()))?;
+        let total = steps.len() as u64;
+        self.work(phase, steps, total, &|link, step, meter| {
+            step.run(link, Engine::MySql, operation)?;
             meter.add(1);
             Ok(())
         })?;

@@ -8,14 +8,18 @@ use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 use super::conditions::When;
-use super::load::{Loaded, Progress};
+use super::load::{Loaded, Progress, rows_of, units};
 use super::load_error::{ClientError, LoadError};
+use super::schema::Table;
 use super::stored::{ReadBackError, StoredConfig};
-use super::{Config, mysql, postgres};
+use super::{Config, MAX_WAREHOUSES, mysql, postgres};
+use crate::generate::{Generated, Generator};
+use crate::ledger::Start;
 
 /// Creates and fills the tables on `threads` connections.
 ///
-/// Raising `stop` ends it within about a second, with what was loaded left behind for [`clean`].
+/// Raising `stop` ends it within about a second, with what was loaded left behind for [`resume`] or
+/// [`clean`].
 pub fn load(
     connect: &Connection,
     config: &Config,
@@ -23,10 +27,51 @@ pub fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
+    start(connect, config, threads, Start::Fresh, progress, stop)
+}
+
+/// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
+/// those that were missing.
+pub fn resume(
+    connect: &Connection,
+    config: &Config,
+    threads: usize,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    start(connect, config, threads, Start::Resume, progress, stop)
+}
+
+fn start(
+    connect: &Connection,
+    config: &Config,
+    threads: usize,
+    start: Start,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
     match connect.engine {
-        Engine::Postgres => postgres::loader::load(connect, config, threads, progress, stop),
-        Engine::MySql => mysql::loader::load(connect, config, threads, progress, stop),
+        Engine::Postgres => postgres::loader::load(connect, config, threads, start, progress, stop),
+        Engine::MySql => mysql::loader::load(connect, config, threads, start, progress, stop),
     }
+}
+
+/// Encodes all rows as this engine takes them, and sends them nowhere.
+pub(crate) fn generate(
+    generator: &Generator<'_>,
+    engine: Engine,
+    config: &Config,
+) -> Result<Generated, LoadError> {
+    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
+        return Err(LoadError::Warehouses(config.warehouses));
+    }
+    let (units, seed) = (units(config.warehouses), config.seed);
+    let rows = rows_of(&units, seed);
+    let table = |&(table, _): &(Table, u32)| table.name();
+    generator.generate(&units, rows, &table, &|unit, meter| match engine {
+        Engine::Postgres => postgres::loader::copy_unit_nowhere(seed, unit, meter),
+        Engine::MySql => mysql::loader::encode_unit_nowhere(seed, unit, meter),
+    })
 }
 
 /// Checks all conditions; takes seconds. PostgreSQL needs the right to create temporary tables.
@@ -52,6 +97,6 @@ pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
             let mut client = postgres::connect::open(connect)?;
             Ok(postgres::stored::clean(&mut client)?)
         }
-        Engine::MySql => Ok(mysql::stored::clean(&mut mysql::connect::open(connect)?)?),
+        Engine::MySql => mysql::stored::clean(&mut mysql::connect::open(connect)?),
     }
 }

@@ -24,14 +24,15 @@ mod priced;
 pub(crate) mod random;
 mod rows;
 mod schema;
-mod shift;
+pub(crate) mod shift;
 pub(crate) mod sql;
 mod stock_level;
 mod stored;
 mod terminal;
 
 pub use conditions::When;
-pub use database::{check, clean, load, read_back};
+pub(crate) use database::generate;
+pub use database::{check, clean, load, read_back, resume};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
 pub use stored::{ReadBackError, StoredConfig};

@@ -1,6 +1,9 @@
 //! What a database says was loaded into it, so that runs and checks need not be told.
 
-use super::load_error::ClientError;
+use dbdyno_model::connection::Engine;
+
+use super::load::{Loaded, identity};
+use super::load_error::{ClientError, LoadError};
 use super::{Config, Constants, constants};
 
 /// What the database says was loaded into it, with the constants that go with it.
@@ -30,10 +33,43 @@ impl ReadBackError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotLoaded => Some("load it with bench load"),
-            Self::Unfinished | Self::Version { .. } | Self::Damaged => {
+            Self::Unfinished => Some("go on with it by bench load --resume"),
+            Self::Version { .. } | Self::Damaged => {
                 Some("remove it with bench clean and load again")
             }
             Self::Sql(_) => None,
+        }
+    }
+}
+
+/// What is left to do for a load of which there is no record, but the first of these tables: nothing,
+/// where it has ended.
+pub(super) fn left_to_resume(
+    read: Result<StoredConfig, ReadBackError>,
+    engine: Engine,
+    wanted: &Config,
+    table: &'static str,
+) -> Result<Loaded, LoadError> {
+    match read {
+        Ok(stored) if stored.config == *wanted => Ok(Loaded::NOTHING),
+        Ok(stored) => Err(LoadError::Differs {
+            found: identity(engine, &stored.config),
+            wanted: identity(engine, wanted),
+        }),
+        Err(ReadBackError::NotLoaded) => Err(LoadError::Exists {
+            table,
+            source: None,
+        }),
+        Err(ReadBackError::Sql(source)) => Err(LoadError::Sql {
+            operation: "read",
+            object: "table dbdyno_tpcc".to_owned(),
+            source,
+        }),
+        Err(ReadBackError::Unfinished) => Err(LoadError::Unresumable(
+            "there is no record of what it has done".to_owned(),
+        )),
+        Err(error @ (ReadBackError::Version { .. } | ReadBackError::Damaged)) => {
+            Err(LoadError::Unresumable(error.to_string()))
         }
     }
 }
@@ -117,5 +153,28 @@ mod tests {
             let error = damaged.accept(1).unwrap_err();
             assert!(matches!(error, ReadBackError::Damaged));
         }
+    }
+
+    #[test]
+    fn a_load_that_has_ended_leaves_nothing_to_resume_and_another_is_named() {
+        let config = Config {
+            warehouses: 3,
+            seed: 7,
+        };
+        let left = |read, wanted: &Config| {
+            left_to_resume(read, Engine::Postgres, wanted, "dbdyno_tpcc").map_err(|e| e.to_string())
+        };
+        let stored = || StoredConfig {
+            config,
+            constants: constants(7),
+        };
+        assert_eq!(left(Ok(stored()), &config), Ok(Loaded::NOTHING));
+        let other = Config { seed: 8, ..config };
+        let differs = left(Ok(stored()), &other).unwrap_err();
+        assert!(differs.contains("seed=7") && differs.contains("seed=8"));
+        let unrecorded = left(Err(ReadBackError::Unfinished), &config).unwrap_err();
+        assert!(unrecorded.contains("no record"), "{unrecorded}");
+        let taken = left(Err(ReadBackError::NotLoaded), &config).unwrap_err();
+        assert!(taken.contains("there already"), "{taken}");
     }
 }

@@ -7,6 +7,7 @@ mod damage;
 mod failures;
 mod loads;
 mod mysql;
+mod resume;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

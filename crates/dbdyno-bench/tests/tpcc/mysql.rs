@@ -4,6 +4,7 @@ mod counts;
 mod damage;
 mod failures;
 mod loads;
+mod resume;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};

@@ -3,6 +3,8 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod loads;
+
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -344,6 +346,8 @@ fn wrong_input_is_refused_by_name_with_the_next_step() {
             "localhost",
         ),
         (&["load", "tpcc", "{}", "--warehouses", "0"], "--warehouses"),
+        (&["load", &script, "{}", "--resume"], "move.sql"),
+        (&["load", &script, "{}", "--generate-only"], "move.sql"),
         (&["load", "oltp-insert", "{}", "--tables", "0"], "0 tables"),
         (&["run", "oltp-insert", "{}", "--rand-type", "dice"], "dice"),
         (

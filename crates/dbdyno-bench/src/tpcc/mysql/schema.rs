@@ -13,10 +13,7 @@
 use crate::tpcc::schema::Table;
 
 /// Version of the layout, kept in the database.
-pub(super) const VERSION: i32 = 1;
-
-/// Behind each CREATE TABLE.
-pub(super) const OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+pub(crate) const VERSION: i32 = 1;
 
 pub(super) const CREATE: [(Table, &str); 9] = [
     (

@@ -1,6 +1,11 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
+use dbdyno_model::connection::Engine;
+
 use super::schema::{CHILDREN_FIRST, VERSION};
+use crate::ledger::present;
+use crate::tpcc::load::LEDGER;
+use crate::tpcc::load_error::ClientError;
 use crate::tpcc::schema::Table;
 use crate::tpcc::stored::{ReadBackError, StoredConfig, StoredRow};
 use crate::tpcc::{Config, constants};
@@ -14,18 +19,14 @@ pub(super) const CREATE: &str = "CREATE TABLE dbdyno_tpcc (
     schema_version int NOT NULL, warehouses int NOT NULL, seed varchar(20) NOT NULL,
     c_load varchar(40) NOT NULL, ready boolean NOT NULL, PRIMARY KEY (schema_version))";
 
+/// Says that the load has ended.
+pub(super) const FINISH: &str = "UPDATE dbdyno_tpcc SET ready = true";
+
 /// Writes the row of a load that begins.
-pub(super) fn begin(link: &mut Link, config: &Config) -> Result<(), WireError> {
+pub(super) fn begin(config: &Config) -> String {
     let Config { warehouses, seed } = config;
     let c_load = constants(*seed).c_load.map(|c| c.to_string()).join(",");
-    let insert = format!(
-        "INSERT INTO dbdyno_tpcc VALUES ({VERSION}, {warehouses}, '{seed}', '{c_load}', false)"
-    );
-    link.run(&insert).map(drop)
-}
-
-pub(super) fn finish(link: &mut Link) -> Result<(), WireError> {
-    link.run("UPDATE dbdyno_tpcc SET ready = true").map(drop)
+    format!("INSERT INTO dbdyno_tpcc VALUES ({VERSION}, {warehouses}, '{seed}', '{c_load}', false)")
 }
 
 /// What the database says was loaded into it.
@@ -61,21 +62,19 @@ fn numbers(text: &str) -> Vec<i64> {
     each.filter_map(Result::ok).collect()
 }
 
-/// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether it did.
-pub(crate) fn clean(link: &mut Link) -> Result<bool, WireError> {
-    let mut ours = false;
-    let look = format!(
-        "SELECT count(*) FROM information_schema.tables
-         WHERE table_schema = database() AND table_name = '{TABLE}'"
-    );
-    link.rows(&look, |mut row| {
-        ours = row.int()? > 0;
-        Ok(())
-    })?;
-    if ours {
+/// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether there was anything.
+pub(crate) fn clean(link: &mut Link) -> Result<bool, ClientError> {
+    let found = present(link, Engine::MySql, &[LEDGER, TABLE])?;
+    let drop = if found.iter().any(|name| name == TABLE) {
         // Ours last: what fails half-way can be repeated.
         let names = CHILDREN_FIRST.map(Table::name).join(", ");
-        link.run(&format!("DROP TABLE IF EXISTS {names}, {TABLE}"))?;
-    }
-    Ok(ours)
+        format!("{LEDGER}, {names}, {TABLE}")
+    } else if !found.is_empty() {
+        // Cut off before any other was made.
+        LEDGER.to_owned()
+    } else {
+        return Ok(false);
+    };
+    link.run(&format!("DROP TABLE IF EXISTS {drop}"))?;
+    Ok(true)
 }

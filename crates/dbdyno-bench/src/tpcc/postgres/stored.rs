@@ -1,39 +1,31 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
 use postgres::error::SqlState;
-use postgres::{Client, GenericClient, Row};
+use postgres::{Client, Row};
 
 use super::schema::VERSION;
+use crate::tpcc::load::LEDGER;
 use crate::tpcc::load_error::ClientError;
 use crate::tpcc::schema::Table;
 use crate::tpcc::stored::{ReadBackError, StoredConfig, StoredRow};
 use crate::tpcc::{Config, constants};
 
-/// Writes the row of a load that begins.
-pub(crate) fn begin(
-    client: &mut impl GenericClient,
-    config: &Config,
-) -> Result<(), postgres::Error> {
-    client.batch_execute(
-        "CREATE TABLE dbdyno_tpcc (
-            schema_version integer NOT NULL, warehouses integer NOT NULL, seed text NOT NULL,
-            c_load integer[] NOT NULL, ready boolean NOT NULL)",
-    )?;
-    let c_load = constants(config.seed).c_load.map(|c| c as i32);
-    client.execute(
-        "INSERT INTO dbdyno_tpcc VALUES ($1, $2, $3, $4, false)",
-        &[
-            &VERSION,
-            &(config.warehouses as i32),
-            &config.seed.to_string(),
-            &c_load.as_slice(),
-        ],
-    )?;
-    Ok(())
-}
+pub(super) const TABLE: &str = "dbdyno_tpcc";
 
-pub(crate) fn finish(client: &mut Client) -> Result<(), postgres::Error> {
-    client.batch_execute("UPDATE dbdyno_tpcc SET ready = true")
+pub(super) const CREATE: &str = "CREATE TABLE dbdyno_tpcc (
+    schema_version integer NOT NULL, warehouses integer NOT NULL, seed text NOT NULL,
+    c_load integer[] NOT NULL, ready boolean NOT NULL)";
+
+/// Says that the load has ended.
+pub(super) const FINISH: &str = "UPDATE dbdyno_tpcc SET ready = true";
+
+/// Writes the row of a load that begins.
+pub(super) fn begin(config: &Config) -> String {
+    let Config { warehouses, seed } = config;
+    let c_load = constants(*seed).c_load.map(|c| c.to_string()).join(",");
+    format!(
+        "INSERT INTO dbdyno_tpcc VALUES ({VERSION}, {warehouses}, '{seed}', '{{{c_load}}}', false)"
+    )
 }
 
 /// What the database says was loaded into it.
@@ -70,7 +62,7 @@ pub(crate) fn clean(client: &mut Client) -> Result<bool, postgres::Error> {
         .try_get(0)?;
     if ours {
         let names = Table::ALL.map(Table::name).join(", ");
-        client.batch_execute(&format!("DROP TABLE IF EXISTS {names}, dbdyno_tpcc"))?;
+        client.batch_execute(&format!("DROP TABLE IF EXISTS {LEDGER}, {names}, {TABLE}"))?;
     }
     Ok(ours)
 }

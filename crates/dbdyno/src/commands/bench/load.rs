@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
-use dbdyno_bench::workload::{LoadError, Workload};
+use dbdyno_bench::workload::{LoadError, Loaded, Workload};
 use dbdyno_report::number;
 use dbdyno_trial::template::with_causes;
 
-use super::clean;
 use super::options::{self, Named};
+use super::{clean, generate};
 use crate::cli::BenchLoad;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -38,25 +38,39 @@ pub(super) fn run(
             Workload::Script(Arc::new(target::read_script(file, hint)?))
         }
     };
+    if let Named::Script(file) = &named
+        && (arguments.resume || arguments.generate_only)
+    {
+        return Err(Failure::usage(
+            format!("dbdyno cannot know what rows {file} makes"),
+            "--resume and --generate-only are for workloads that dbdyno bench list names",
+        ));
+    }
     let connection = options::connection(&arguments.data)?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
+    if arguments.generate_only {
+        return generate::run(&workload, connection.engine, threads, printer, interrupt);
+    }
     if arguments.replace {
         clean::of(&named, &connection)?;
     }
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
     let begun = Instant::now();
     // The loader looks at the flag, cancels its statements and says what is left behind.
     interrupt.watches(true);
-    let loaded = workload
-        .load(
-            &connection,
-            threads,
-            &|progress| loading::tell(printer, begun, progress),
-            interrupt.flag(),
-        )
-        .map_err(|error| failure(&error, interrupt))?;
+    let tell = |progress| loading::tell(printer, begun, progress);
+    let loaded = if arguments.resume {
+        workload.resume(&connection, threads, &tell, interrupt.flag())
+    } else {
+        workload.load(&connection, threads, &tell, interrupt.flag())
+    };
+    let loaded = loaded.map_err(|error| failure(&error, interrupt))?;
     interrupt.watches(false);
     printer.clear();
+    if loaded == Loaded::NOTHING {
+        let address = connection.display();
+        return printer.result(&format!("{address}: nothing is left to load\n"));
+    }
     let mut text = format!(
         "{}: {} {} in {}",
         connection.display(),
@@ -82,22 +96,32 @@ pub(super) fn run(
 fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
     let hint = error.hint().map(str::to_owned);
     if interrupt.is_set() {
-        let told = match error {
+        let (told, hint) = match error {
             // Nobody but its author knows what a setup makes.
             LoadError::Stopped | LoadError::Script(_) => {
-                "interrupted: what the setup made until then is left"
+                ("interrupted: what the setup made until then is left", None)
             }
-            _ => "interrupted: what was loaded until then is left; bench clean removes it",
+            _ => (
+                "interrupted: what was loaded until then is left",
+                Some("--resume with the same options goes on with it, bench clean removes it"),
+            ),
         };
-        return Failure::new(Exit::Interrupted, told, None);
+        return Failure::new(Exit::Interrupted, told, hint.map(str::to_owned));
     }
     use oltp::LoadError::{Exists as SbtestExists, Load as Sbtest};
-    use tpcc::LoadError::{Connect, Exists};
+    use tpcc::LoadError::{Connect, Differs, Exists, Unfinished, Unresumable};
     let exit = match error {
-        LoadError::Tpcc(Exists { .. } | Connect { .. })
-        | LoadError::Oltp(SbtestExists(_) | Sbtest(Exists { .. } | Connect { .. }))
-        | LoadError::Connect { .. }
-        | LoadError::Target(_) => Exit::Usage,
+        LoadError::Tpcc(error) | LoadError::Oltp(Sbtest(error)) => match error {
+            Exists { .. }
+            | Connect { .. }
+            | Unfinished { .. }
+            | Differs { .. }
+            | Unresumable(_) => Exit::Usage,
+            _ => Exit::Surroundings,
+        },
+        LoadError::Oltp(SbtestExists(_)) | LoadError::Connect { .. } | LoadError::Target(_) => {
+            Exit::Usage
+        }
         _ => Exit::Surroundings,
     };
     let hint = match error {

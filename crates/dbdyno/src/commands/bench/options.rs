@@ -121,6 +121,14 @@ fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
             format!("{address}: {error}"),
             Some(format!("dbdyno bench load tpcc {}", shell_word(&address))),
         ),
+        ReadBackError::Unfinished => (
+            format!("{address}: {error}"),
+            Some(format!(
+                "dbdyno bench load tpcc {} with --resume and its options goes on with it, with \
+                 --replace it begins anew",
+                shell_word(&address)
+            )),
+        ),
         _ => (
             format!("{address}: {error}"),
             Some(format!(
