@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use dbdyno_model::Footprint;
 use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
-use crate::driver::{ClientTarget, TargetError, client_tls_hint, deepest};
+use crate::driver::{TargetError, connect_hint, target};
 use crate::friends;
 use crate::generate::{Generated, Generator};
 use crate::keys;
@@ -16,7 +17,7 @@ use crate::script::{self, Script, ScriptError};
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
-use crate::wire::{Sent, Session, WireError};
+use crate::wire::{Link, Sent, Session, WireError};
 
 /// A named load. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -39,11 +40,8 @@ pub enum LoadError {
     Script(#[from] ScriptError),
     #[error(transparent)]
     Target(#[from] TargetError),
-    #[error("cannot connect to {server}: {}", deepest(.source))]
-    Connect {
-        server: String,
-        source: postgres::Error,
-    },
+    #[error("cannot connect to {server}: {source}")]
+    Connect { server: String, source: WireError },
     #[error("the load was stopped")]
     Stopped,
     /// With what cannot be done.
@@ -59,10 +57,7 @@ impl LoadError {
             Self::Oltp(error) => error.hint(),
             Self::Script(error) => error.hint(),
             Self::Target(error) => error.hint(),
-            Self::Connect { source, .. } => {
-                let own = client_tls_hint(source);
-                own.or(Some("check that the server runs and admits this user"))
-            }
+            Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Stopped => Some("what the setup made until then is left behind"),
             Self::OwnSetup(_) => Some("only its author knows what the file makes"),
         }
@@ -75,8 +70,21 @@ impl LoadError {
 pub enum CheckError {
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     #[error("cannot check the data: {}", .0.deepest())]
     Sql(#[from] tpcc::ClientError),
+}
+
+impl CheckError {
+    /// The next step, for those errors that have one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Target(error) => error.hint(),
+            Self::Script(error) => error.hint(),
+            Self::Sql(error) => error.hint(),
+        }
+    }
 }
 
 impl Workload {
@@ -102,13 +110,16 @@ impl Workload {
     }
 
     pub fn description(&self) -> String {
+        self.description_with(None)
+    }
+
+    /// The same with the users that it is driven by.
+    pub fn description_with(&self, think: Option<tpcc::Think>) -> String {
         match self {
             Self::Tpcc(config, _) => {
-                let plural = if config.warehouses == 1 { "" } else { "s" };
-                format!(
-                    "TPC-C, {} warehouse{plural}, no think time",
-                    config.warehouses
-                )
+                let times = think.map(tpcc::Think::description);
+                let times = times.as_deref().unwrap_or("no think time");
+                format!("TPC-C, {}, {times}", config.summary())
             }
             Self::Oltp(config) => config.description(),
             Self::Keys(config) => config.description(),
@@ -133,6 +144,18 @@ impl Workload {
         }
     }
 
+    /// Terminals that its users need, each with a home of its own; none where the workload knows of
+    /// no users who key in and think.
+    pub fn terminals(&self) -> Option<u32> {
+        match self {
+            Self::Tpcc(config, _) => {
+                let warehouses = config.sets.saturating_mul(config.warehouses);
+                Some(warehouses.saturating_mul(tpcc::TERMINALS))
+            }
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => None,
+        }
+    }
+
     /// Whether it changes data, so that each run needs a fresh copy and pays for checkpoints.
     pub fn writes(&self) -> bool {
         match self {
@@ -141,6 +164,26 @@ impl Workload {
             Self::Keys(config) => config.writes(),
             Self::Friends(config) => config.writes(),
             Self::Script(script) => script.writes(),
+        }
+    }
+
+    /// Of one transaction, where rows are what is asked after.
+    pub fn rows_per_transaction(&self) -> Option<u64> {
+        match self {
+            Self::Keys(config) => Some(config.rows_per_transaction()),
+            Self::Tpcc(..) | Self::Oltp(_) | Self::Friends(_) | Self::Script(_) => None,
+        }
+    }
+
+    /// What the table of its rows takes now, where that is what it is about. Reads all of it; blocks.
+    pub fn footprint(
+        &self,
+        connection: &Connection,
+    ) -> Option<Result<Footprint, tpcc::ClientError>> {
+        match self {
+            Self::Keys(config) => Some(keys::footprint(connection, config)),
+            Self::Friends(config) => Some(friends::footprint(connection, config)),
+            Self::Tpcc(..) | Self::Oltp(_) | Self::Script(_) => None,
         }
     }
 
@@ -155,7 +198,9 @@ impl Workload {
     ) -> Result<Loaded, LoadError> {
         let script = match self {
             Self::Tpcc(config, _) => {
-                return Ok(tpcc::load(connection, config, threads, progress, stop)?);
+                let loaded = tpcc::load(connection, config, threads, progress, stop)?;
+                self.install(connection)?;
+                return Ok(loaded);
             }
             Self::Oltp(config) => {
                 return Ok(oltp::load(connection, config, threads, progress, stop)?);
@@ -168,14 +213,15 @@ impl Workload {
             }
             Self::Script(script) => script,
         };
+        let reading = script.reading(connection.engine)?;
         let started = Instant::now();
-        let client = ClientTarget::of(connection)?.open();
-        let mut client = client.map_err(|source| LoadError::Connect {
+        let link = Link::open(&target(connection)?);
+        let mut link = link.map_err(|source| LoadError::Connect {
             server: connection.display(),
             source,
         })?;
         let mut statements = 0;
-        let complete = script.set_up(&mut client, stop, &mut |done, total| {
+        let complete = reading.set_up(&mut link, stop, &mut |done, total| {
             statements = done as u64;
             progress(Progress {
                 phase: "setup",
@@ -206,7 +252,11 @@ impl Workload {
         stop: &AtomicBool,
     ) -> Result<Loaded, LoadError> {
         Ok(match self {
-            Self::Tpcc(config, _) => tpcc::resume(connection, config, threads, progress, stop)?,
+            Self::Tpcc(config, _) => {
+                let loaded = tpcc::resume(connection, config, threads, progress, stop)?;
+                self.install(connection)?;
+                loaded
+            }
             Self::Oltp(config) => oltp::resume(connection, config, threads, progress, stop)?,
             Self::Keys(config) => keys::resume(connection, config, threads, progress, stop)?,
             Self::Friends(config) => friends::resume(connection, config, threads, progress, stop)?,
@@ -237,36 +287,49 @@ impl Workload {
         })
     }
 
+    /// Makes what it needs on the server beside its data, where it needs anything that is not there
+    /// yet. Blocks; not for use within an async runtime.
+    pub fn install(&self, connection: &Connection) -> Result<(), LoadError> {
+        match self {
+            Self::Tpcc(config, mode) => Ok(tpcc::install(connection, config, *mode)?),
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => Ok(()),
+        }
+    }
+
     /// The workload's own conditions on its data. Blocks; not for use within an async runtime.
     pub fn check(&self, connection: &Connection, when: When) -> Result<Vec<Check>, CheckError> {
         match self {
-            Self::Tpcc(..) => Ok(tpcc::check(connection, when)?),
+            Self::Tpcc(config, _) => Ok(tpcc::check(connection, config, when)?),
             Self::Oltp(config) => Ok(oltp::check(connection, config, when)?),
             Self::Keys(config) => Ok(keys::check(connection, config, when)?),
             Self::Friends(config) => Ok(friends::check(connection, config, when)?),
             Self::Script(script) => {
-                let client = ClientTarget::of(connection)?.open();
-                let mut client = client.map_err(tpcc::ClientError::from)?;
-                Ok(script.check(&mut client).map_err(tpcc::ClientError::from)?)
+                let reading = script.reading(connection.engine)?;
+                let link = Link::open(&target(connection)?);
+                let mut link = link.map_err(tpcc::ClientError::from)?;
+                Ok(reading.check(&mut link)?)
             }
         }
     }
 
-    /// Prepares one connection.
+    /// Prepares one connection, for a user where there are times to think.
     pub(crate) async fn terminal(
         &self,
         session: Session,
         seed: u64,
         index: u32,
+        think: Option<tpcc::Think>,
     ) -> Result<Terminal, PrepareError> {
         match self {
             Self::Tpcc(config, mode) => {
                 let constants = tpcc::constants(config.seed);
                 let terminal =
                     tpcc::Terminal::prepare(session, config, *mode, &constants, seed, index);
-                Ok(Terminal::Tpcc(Box::new(
-                    terminal.await.map_err(PrepareError::Wire)?,
-                )))
+                let mut terminal = terminal.await.map_err(PrepareError::Wire)?;
+                if let Some(think) = think {
+                    terminal.seat(think, seed, index);
+                }
+                Ok(Terminal::Tpcc(Box::new(terminal)))
             }
             Self::Oltp(config) => {
                 let terminal = oltp::Terminal::prepare(session, config, seed, index).await;
@@ -287,7 +350,7 @@ impl Workload {
                 )))
             }
             Self::Script(script) => {
-                let terminal = script::Terminal::prepare(session, Arc::clone(script), seed, index);
+                let terminal = script::Terminal::prepare(session, script, seed, index);
                 Ok(Terminal::Script(Box::new(terminal.await?)))
             }
         }
@@ -327,6 +390,14 @@ impl Terminal {
             Self::Keys(terminal) => terminal.next(),
             Self::Friends(terminal) => terminal.next(),
             Self::Script(terminal) => terminal.next(),
+        }
+    }
+
+    /// How long its user takes from the last transaction's end to the start of this one.
+    pub(crate) fn wait_before(&mut self, kind: usize) -> Duration {
+        match self {
+            Self::Tpcc(terminal) => terminal.wait_before(kind),
+            Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => Duration::ZERO,
         }
     }
 

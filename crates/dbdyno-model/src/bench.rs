@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Footprint;
 use crate::run::{
     Check, Conditions, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats,
 };
@@ -23,10 +24,15 @@ pub struct Bench {
     pub workload: String,
     /// `TPC-C, 10 warehouses, no think time`.
     pub description: String,
+    /// What keying and think times were multiplied by: 1 is as TPC-C asks. None without such times.
+    pub think: Option<f64>,
     /// How statements are sent, where the workload has several ways.
     pub mode: Option<String>,
     /// `unix socket`, `TCP` or `TLS`.
     pub transport: String,
+    /// How transactions are kept apart, by the names that `--isolation` has: the level that was asked
+    /// for, else the one that the server gives its sessions. None where it did not say.
+    pub isolation: Option<String>,
     pub target: Target,
     /// The machine that the load was driven from.
     pub machine: Machine,
@@ -45,8 +51,15 @@ pub struct Bench {
     pub tps: f64,
     /// The same for each of up to ten equal parts of the window, in their order.
     pub tps_of_windows: Vec<f64>,
+    /// Rows inserted or selected a second; inserts and selects only.
+    pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.
     pub notpm: Option<f64>,
+    /// What TPC-C's keying and think times leave room for at most; with `think` only.
+    pub notpm_most: Option<f64>,
+    /// The response times that TPC-C asks for, whatever `think` is; with `think` only.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
     /// Where latency counts from: the `actual start` of a transaction (closed loop), or its
     /// `intended start` (at a fixed rate, so that waiting is charged).
     pub latency_from: String,
@@ -69,6 +82,8 @@ pub struct Bench {
     pub driver_busy: Option<f64>,
     pub server: ServerUse,
     pub conditions: Conditions,
+    /// The table and its indexes after the run; inserts, selects and friends only.
+    pub footprint: Option<Footprint>,
     pub series: Vec<Second>,
     /// The workload's own checks after the run, where they were asked for.
     pub consistency: Vec<Check>,
@@ -77,6 +92,21 @@ pub struct Bench {
 
 impl Bench {
     pub const SCHEMA: &str = "dbdyno.bench/1";
+
+    /// New orders a minute of a warehouse's ten terminals, by TPC-C's least times and mix, if no
+    /// transaction took any time (clause 5.2.5.7).
+    pub const MOST_NOTPM: f64 = 12.86;
+}
+
+/// What 90 % of a transaction's response times have to stay below (TPC-C's clause 5.2.5.3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    pub transaction: String,
+    pub limit_s: f64,
+    pub p90_ms: Option<f64>,
+    /// None where no such transaction ended.
+    pub passed: Option<bool>,
 }
 
 /// The server that was loaded.

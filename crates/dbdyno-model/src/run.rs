@@ -66,6 +66,9 @@ pub struct Latency {
     pub count: u64,
     pub mean: f64,
     pub p50: f64,
+    /// Documents that were written before it was kept have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90: Option<f64>,
     pub p95: f64,
     pub p99: f64,
     pub p999: f64,
@@ -79,6 +82,7 @@ impl Latency {
             count,
             mean: mean_ms,
             p50: ms_at(0.5),
+            p90: Some(ms_at(0.9)),
             p95: ms_at(0.95),
             p99: ms_at(0.99),
             p999: ms_at(0.999),
@@ -219,7 +223,16 @@ pub struct Check {
     pub name: String,
     pub description: String,
     pub passed: bool,
-    /// What broke it, where it is broken.
+    /// What broke it, where it is broken; why it does not apply to the data, where it did not have to
+    /// hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+impl Check {
+    /// Whether it says anything of the data.
+    #[must_use]
+    pub fn applies(&self) -> bool {
+        !(self.passed && self.detail.is_some())
+    }
 }

@@ -171,6 +171,7 @@ fn arm(name: &str, tps: f64, wal: f64, p99_ms: f64, recovery_s: f64) -> Arm {
             count: 60_000,
             mean: 3.1,
             p50: 2.6,
+            p90: Some(p99_ms * 0.5),
             p95: p99_ms * 0.6,
             p99: p99_ms,
             p999: p99_ms * 2.0,

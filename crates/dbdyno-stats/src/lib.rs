@@ -22,4 +22,7 @@ pub use noise::{Disturbance, RunConditions, Tolerance, disturbance};
 pub use paired::{Interval, interval_of_log_ratios, pairs_needed, s_d, smallest_detectable_effect};
 pub use student::{normal_quantile, t_quantile, t_two_sided_p};
 pub use unpaired::unpaired_interval_of_log_ratio;
-pub use warmup::{BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, drifts, mser5, slope_per_window};
+pub use warmup::{
+    BATCH, LEAST_IN_BATCH, MIN_BATCHES, TAIL_BATCHES, Warmup, drifts, mser5, mser5_joined,
+    slope_per_window,
+};

@@ -14,6 +14,10 @@ pub const MIN_BATCHES: usize = 10;
 /// batches that happen to agree is close to zero and would win over any honest truncation.
 pub const TAIL_BATCHES: usize = 5;
 
+/// Transactions that a batch of [`mser5_joined`] holds on average, at least: below that, batches that
+/// agree by chance are common, and two of nothing agree exactly.
+pub const LEAST_IN_BATCH: u64 = 20;
+
 /// How much of the beginning of a run to leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warmup {
@@ -57,6 +61,25 @@ pub fn mser5(counts_200ms: &[u64]) -> Option<Warmup> {
     Some(Warmup {
         truncate: best_d * BATCH,
         steady: 2 * best_d <= n,
+    })
+}
+
+/// [`mser5`] for loads of few transactions a second too: as many seconds are joined to a batch as it
+/// takes for [`LEAST_IN_BATCH`] transactions on average. `None` where that leaves fewer than ten
+/// batches, so for fewer than about 200 transactions.
+#[must_use]
+pub fn mser5_joined(counts_200ms: &[u64]) -> Option<Warmup> {
+    let seconds = (counts_200ms.len() / BATCH) as u64;
+    let all: u64 = counts_200ms.iter().sum();
+    let joined = (seconds * LEAST_IN_BATCH).div_ceil(all.max(1)).max(1);
+    let joined = usize::try_from(joined).unwrap_or(usize::MAX);
+    let slots: Vec<u64> = counts_200ms
+        .chunks_exact(joined)
+        .map(|some| some.iter().sum())
+        .collect();
+    mser5(&slots).map(|found| Warmup {
+        truncate: found.truncate * joined,
+        ..found
     })
 }
 
@@ -172,6 +195,34 @@ mod tests {
         );
     }
 
+    /// Half a transaction a second for 30 minutes, and a tenth for the first `slow` 200 ms.
+    fn few(seed: u64, slow: usize) -> Vec<u64> {
+        let mut rng = SplitMix64::new(seed);
+        let mut one = |chance: f64| u64::from(rng.unit() < chance);
+        (0..9_000)
+            .map(|i| one(if i < slow { 0.02 } else { 0.1 }))
+            .collect()
+    }
+
+    #[test]
+    fn a_warm_up_of_few_transactions_is_found_in_longer_batches() {
+        let steady = Warmup {
+            truncate: 0,
+            steady: true,
+        };
+        assert_eq!(mser5_joined(&few(0, 0)), Some(steady));
+        let found = mser5_joined(&few(0, 1_500)).unwrap();
+        assert!(
+            found.steady && (1_500..2_000).contains(&found.truncate),
+            "{found:?}"
+        );
+        // What single seconds hold says nothing.
+        assert_eq!(mser5(&few(0, 1_500)), Some(steady));
+        assert_eq!(mser5_joined(&few(0, 0)[..1_500]), None);
+        assert_eq!(mser5_joined(&[0; 9_000]), None);
+        assert_eq!(mser5_joined(&[]), None);
+    }
+
     #[test]
     fn slope_by_hand() {
         assert_eq!(slope_per_window(&[5.0; 60]), Some(0.0));
@@ -205,6 +256,21 @@ mod tests {
             prop_assert_eq!(found.steady, 2 * found.truncate <= counts.len() / BATCH * BATCH);
             let scaled: Vec<u64> = counts.iter().map(|c| c * scale).collect();
             prop_assert_eq!(mser5(&scaled).unwrap(), found);
+        }
+
+        #[test]
+        fn nothing_is_joined_where_seconds_hold_enough(
+            counts in prop::collection::vec(4_u64..10_000, 0..200)
+        ) {
+            prop_assert_eq!(mser5_joined(&counts), mser5(&counts));
+        }
+
+        #[test]
+        fn whole_seconds_are_left_out(counts in prop::collection::vec(0_u64..6, 0..600)) {
+            if let Some(found) = mser5_joined(&counts) {
+                prop_assert_eq!(found.truncate % BATCH, 0);
+                prop_assert!(found.truncate < counts.len());
+            }
         }
 
         #[test]

@@ -157,7 +157,16 @@ pub fn strangers_cpu_s(ours: &[u32]) -> f64 {
 
 /// Resident memory at its peak, of this process.
 pub fn own_peak_rss_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    peak_rss("/proc/self/status")
+}
+
+/// Resident memory at its peak, as long as the process runs.
+pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
+    peak_rss(&format!("/proc/{pid}/status"))
+}
+
+fn peak_rss(status: &str) -> Option<u64> {
+    let status = fs::read_to_string(status).ok()?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -169,6 +178,14 @@ pub fn own_peak_rss_bytes() -> Option<u64> {
             .ok()?
             * 1024,
     )
+}
+
+/// CPU seconds of this process's children that were waited for, and of those that they waited for.
+pub fn waited_for_cpu_s() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(seconds(number(13)? + number(14)?))
 }
 
 pub fn is_alive(pid: u32) -> bool {
@@ -232,5 +249,18 @@ mod tests {
             }
         }
         assert!(x != 0 && own_peak_rss_bytes().unwrap() > 1 << 20);
+        assert!(peak_rss_bytes(std::process::id()).unwrap() > 1 << 20);
+    }
+
+    #[test]
+    fn a_child_counts_once_it_was_waited_for() {
+        let before = waited_for_cpu_s().unwrap();
+        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let mut child = std::process::Command::new("/bin/sh")
+            .args(["-c", spin])
+            .spawn()
+            .unwrap();
+        child.wait().unwrap();
+        assert!(waited_for_cpu_s().unwrap() > before);
     }
 }

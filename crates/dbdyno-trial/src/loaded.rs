@@ -58,6 +58,8 @@ pub(crate) fn begin(
             .wrapping_add(u64::from(order.pair.unwrap_or(0))),
         // A server that dies costs its pair.
         reconnect: false,
+        think: None,
+        isolation: None,
         stop: Arc::clone(stop),
     };
     let driver =

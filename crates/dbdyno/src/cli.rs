@@ -9,7 +9,9 @@ use dbdyno_trial::{Budget, LEAST_LOAD_S};
 
 use crate::exit;
 
-pub(crate) use bench::{Bench, BenchAction, BenchData, BenchLoad, BenchRun, Sbtest};
+pub(crate) use bench::{
+    Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
+};
 
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, about, max_term_width = 100, after_help = exit::TABLE)]

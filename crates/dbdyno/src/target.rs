@@ -1,7 +1,7 @@
 //! What the user typed: the server, the command without its password, a file of statements.
 
 use dbdyno_bench::script::Script;
-use dbdyno_model::Connection;
+use dbdyno_model::{Connection, Engine};
 use dbdyno_target::{connection, process};
 
 use crate::exit::{Exit, Failure};
@@ -21,13 +21,14 @@ pub(crate) fn command(target: Option<&str>, connection: Option<&Connection>) -> 
     std::iter::once("dbdyno".to_owned()).chain(shown).collect()
 }
 
-/// Reads and parses a file of weighted statements; `hint` is for a file that is not there.
-pub(crate) fn read_script(path: &str, hint: &str) -> Result<Script, Failure> {
+/// Reads and parses a file of weighted statements for a server of this engine; `hint` is for a file
+/// that is not there.
+pub(crate) fn read_script(engine: Engine, path: &str, hint: &str) -> Result<Script, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("cannot read the workload {path}: {error}"), hint)
     })?;
     let name = path.rsplit('/').next().unwrap_or(path);
-    Script::parse(name, &text).map_err(|error| {
+    Script::parse_for(engine, name, &text).map_err(|error| {
         Failure::new(
             Exit::Usage,
             error.to_string(),

@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: figures for docs/performance.md, each with the command that makes it.
 
 mod compare;
+mod drivers;
+mod floor;
 mod load;
 mod noise;
 mod start;
@@ -11,9 +13,13 @@ use std::process::Command;
 
 use crate::command;
 
-const NAMES: &str = "compare, start, load, noise, trial";
+const NAMES: &str = "compare, start, load, noise, trial, or drivers with its options";
 
+/// Without a name, all but the drivers, which take an hour and a half.
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    if let ["drivers", options @ ..] = names {
+        return drivers::run(options);
+    }
     command::cargo(&["build", "--release", "-p", "dbdyno"])?;
     let names = if names.is_empty() {
         &["compare", "start", "load", "noise", "trial"]

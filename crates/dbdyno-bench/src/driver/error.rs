@@ -29,6 +29,10 @@ pub enum DriverError {
     },
     #[error("a rate of {0} transactions a second cannot be driven")]
     Rate(f64),
+    #[error("{0} has no keying and think times")]
+    NoUsers(String),
+    #[error("users need {needed} terminals, ten for each warehouse, and {connections} were given")]
+    Terminals { needed: u32, connections: u32 },
     /// With what was measured until then.
     #[error("the server closed the connection: {reason}")]
     ServerGone {
@@ -49,19 +53,12 @@ impl DriverError {
     pub fn hint(&self) -> Option<&str> {
         Some(match self {
             Self::Target(error) => return error.hint(),
-            Self::Connect { server, source } => {
-                if let Some(hint) = tls::hint(server, source) {
-                    return Some(hint);
-                }
-                match source.server().map(|error| error.sqlstate.as_str()) {
-                    Some("53300") => "raise max_connections, or use fewer connections",
-                    Some("28P01" | "28000") => "check the user and the password",
-                    Some("3D000") => "create the database, or name another",
-                    _ => "check that the server runs and that address and port are right",
-                }
-            }
+            Self::Connect { server, source } => connect_hint(server, source),
             Self::Prepare(source) => match source.server().map(|error| error.sqlstate.as_str()) {
                 Some("42P01" | "42703" | "42S02") => "load the workload's data first",
+                _ if number(source) == Some(TOO_MANY_STATEMENTS) => {
+                    "raise max_prepared_stmt_count, or use fewer connections or sets of tables"
+                }
                 _ => return None,
             },
             Self::Script(error) => return error.hint(),
@@ -70,6 +67,8 @@ impl DriverError {
                 "raise the hard limit (ulimit -Hn, or LimitNOFILE= of the unit), or use fewer connections"
             }
             Self::Rate(_) => "give a rate above 0",
+            Self::NoUsers(_) => "drive it without think times; tpcc has them",
+            Self::Terminals { .. } => "make as many connections as there are terminals",
             Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
             Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,
         })
@@ -86,6 +85,19 @@ impl DriverError {
     }
 }
 
+/// What to do about a connection that cannot be made. The server is shown as for [`tls::hint`].
+pub(crate) fn connect_hint(server: &str, source: &WireError) -> &'static str {
+    if let Some(hint) = tls::hint(server, source) {
+        return hint;
+    }
+    match source.server().map(|error| error.sqlstate.as_str()) {
+        Some("53300") => "raise max_connections, or use fewer connections",
+        Some("28P01" | "28000") => "check the user and the password",
+        Some("3D000") => "create the database, or name another",
+        _ => "check that the server runs and that address and port are right",
+    }
+}
+
 /// The client library's own words are as vague as "db error": what it wraps says what happened.
 pub(crate) fn deepest(error: &tokio_postgres::Error) -> String {
     use std::error::Error as _;
@@ -96,10 +108,18 @@ pub(crate) fn deepest(error: &tokio_postgres::Error) -> String {
     }
 }
 
+/// MySQL's for what is beyond max_prepared_stmt_count.
+const TOO_MANY_STATEMENTS: u16 = 1461;
+
+fn number(error: &WireError) -> Option<u16> {
+    error.server()?.number
+}
+
 /// What an error means for the transaction and for the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// A deadlock or a serialization failure: the same transaction may pass the next time.
+    /// A deadlock, a serialization failure, or a lock that InnoDB has waited for too long: the same
+    /// transaction may pass the next time.
     Retry,
     /// The server refused this transaction.
     Transaction,
@@ -114,13 +134,60 @@ pub(crate) fn severity(error: &WireError) -> Severity {
         WireError::Server(error) if error.fatal => Severity::Gone,
         WireError::Server(error) => match error.sqlstate.as_str() {
             "40P01" | "40001" => Severity::Retry,
-            // MariaDB's serialization failure has no SQLSTATE of its own.
-            _ if error.number == Some(1020) => Severity::Retry,
+            // MariaDB's serialization failure and both servers' ER_LOCK_WAIT_TIMEOUT have no SQLSTATE
+            // of their own; a deadlock (1213) has 40001.
+            _ if matches!(error.number, Some(1020 | 1205)) => Severity::Retry,
             // Shutdown by an administrator, after a crash, or still starting.
             "57P01" | "57P02" | "57P03" => Severity::Gone,
             _ => Severity::Transaction,
         },
         WireError::Closed | WireError::Io { .. } | WireError::Tls(_) => Severity::Gone,
         _ => Severity::Client,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ServerError;
+
+    fn refused(sqlstate: &str, number: Option<u16>) -> WireError {
+        let error = ServerError {
+            sqlstate: sqlstate.to_owned(),
+            number,
+            message: String::new(),
+            hint: None,
+            fatal: false,
+        };
+        error.into()
+    }
+
+    #[test]
+    fn what_others_were_quicker_with_is_tried_again() {
+        for (sqlstate, number) in [
+            ("40001", None),
+            ("40P01", None),
+            ("40001", Some(1213)),
+            ("HY000", Some(1205)),
+            ("HY000", Some(1020)),
+        ] {
+            let error = refused(sqlstate, number);
+            assert_eq!(severity(&error), Severity::Retry, "{sqlstate} {number:?}");
+        }
+        for (sqlstate, number) in [("23505", None), ("23000", Some(1062)), ("55P03", None)] {
+            let error = refused(sqlstate, number);
+            assert_eq!(severity(&error), Severity::Transaction, "{sqlstate}");
+        }
+        assert_eq!(severity(&refused("57P01", None)), Severity::Gone);
+    }
+
+    #[test]
+    fn too_many_statements_have_a_hint() {
+        let hint = |number| {
+            let error = DriverError::Prepare(refused("42000", Some(number)));
+            error.hint().map(str::to_owned)
+        };
+        assert!(hint(1461).is_some_and(|hint| hint.contains("max_prepared_stmt_count")));
+        assert_eq!(hint(1064), None);
     }
 }

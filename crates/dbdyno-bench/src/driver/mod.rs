@@ -4,7 +4,8 @@
 //! of its own. In the closed loop a terminal starts its next transaction when the last has ended, and
 //! latency counts from that start. In the open loop transactions arrive at a fixed rate whatever
 //! the server does, and latency counts from the moment a transaction was due, so that a stall is
-//! charged to everything that had to wait for it.
+//! charged to everything that had to wait for it. With users at the terminals the loop is closed
+//! too, and each transaction waits until its user has thought and keyed in.
 
 mod connect;
 mod error;
@@ -30,7 +31,7 @@ use dbdyno_model::connection::Connection;
 
 pub use connect::{ClientTarget, TargetError, target};
 pub use error::DriverError;
-pub(crate) use error::deepest;
+pub(crate) use error::{connect_hint, deepest};
 pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
@@ -40,6 +41,8 @@ pub use usage::{conditions, notpm, per, server_use};
 
 use crate::reactor::Alarm;
 use crate::recorder::Recorder;
+use crate::tpcc::Think;
+use crate::wire::Isolation;
 use crate::workload::{PrepareError, Workload};
 use pace::{Pace, Paces};
 use schedule::Schedule;
@@ -62,6 +65,11 @@ pub struct Options {
     /// A lost connection is counted as an error and made again, with growing pauses, for as long as
     /// the load goes on. Else the first one lost ends the load.
     pub reconnect: bool,
+    /// Users at the terminals, who key in and think; without them a terminal goes on at once. Their
+    /// number is the workload's: as many connections as [`Workload::terminals`] says.
+    pub think: Option<Think>,
+    /// Asked of the server by each connection; its own where not given, and nothing is asked then.
+    pub isolation: Option<Isolation>,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -73,6 +81,8 @@ impl Default for Options {
             threads: None,
             seed: 1,
             reconnect: false,
+            think: None,
+            isolation: None,
             stop: Arc::default(),
         }
     }
@@ -108,12 +118,14 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Connects and prepares all terminals, then begins the load: closed loop, no think time.
+    /// Connects and prepares all terminals, then begins the load: closed loop, without a pause
+    /// where there are no users.
     pub fn start(
         connection: &Connection,
         workload: &Workload,
         options: &Options,
     ) -> Result<Self, DriverError> {
+        let pace = first_pace(workload, options)?;
         let target = target(connection)?;
         files::check(options.connections)?;
         let paces = Arc::new(Paces::new());
@@ -144,6 +156,8 @@ impl Driver {
                 terminals,
                 seed: options.seed,
                 reconnect: options.reconnect,
+                think: options.think,
+                isolation: options.isolation,
                 recorder,
                 paces: Arc::clone(&driver.paces),
                 alarm,
@@ -164,7 +178,7 @@ impl Driver {
             recorder.detach();
         }
         driver.cut = Some(driver.load_started);
-        driver.paces.set(Pace::Closed);
+        driver.paces.set(pace);
         Ok(driver)
     }
 
@@ -287,6 +301,22 @@ impl Drop for Driver {
 
 fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How the load begins. Users need a terminal each, at a home of its own.
+fn first_pace(workload: &Workload, options: &Options) -> Result<Pace, DriverError> {
+    if options.think.is_none() {
+        return Ok(Pace::Closed);
+    }
+    let connections = options.connections;
+    match workload.terminals() {
+        None => Err(DriverError::NoUsers(workload.name().to_owned())),
+        Some(needed) if needed != connections => Err(DriverError::Terminals {
+            needed,
+            connections,
+        }),
+        Some(_) => Ok(Pace::Think),
+    }
 }
 
 /// The terminals of each thread, as even as they go.

@@ -11,6 +11,8 @@ pub(crate) enum Pace {
     Wait,
     Closed,
     Open(Arc<Schedule>),
+    /// When the user at the terminal is done with thinking and keying in.
+    Think,
     /// After the transactions under way.
     Stop,
     /// At once.

@@ -9,7 +9,8 @@ use super::error::{Severity, severity};
 use super::pace::{Pace, Paces};
 use crate::reactor::{Alarm, Reactor};
 use crate::recorder::{Ended, Outcome, Recorder};
-use crate::wire::{Cancel, Engine, Session, Target, WireError};
+use crate::tpcc::Think;
+use crate::wire::{Cancel, Engine, Isolation, Session, Target, WireError};
 use crate::workload::{End, Failure, PrepareError, Terminal, Workload};
 
 /// As often is the same transaction tried again before it is given up.
@@ -51,6 +52,8 @@ pub(crate) struct Share {
     pub(crate) terminals: Range<u32>,
     pub(crate) seed: u64,
     pub(crate) reconnect: bool,
+    pub(crate) think: Option<Think>,
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) recorder: Arc<Mutex<Recorder>>,
     pub(crate) paces: Arc<Paces>,
     pub(crate) alarm: Alarm,
@@ -169,12 +172,15 @@ async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
 /// Connects and prepares; what the terminal draws also depends on how often it was lost.
 async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, Fatal> {
     let share = desk.share;
-    let session = Session::open(&desk.reactor, &share.target)
+    let mut session = Session::open(&desk.reactor, &share.target)
         .await
         .map_err(Fatal::Connect)?;
     desk.set_cancel(index, session.cancel());
+    if let Some(level) = share.isolation {
+        session.isolate(level).await.map_err(Fatal::Connect)?;
+    }
     let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
-    let terminal = share.workload.terminal(session, seed, index);
+    let terminal = share.workload.terminal(session, seed, index, share.think);
     terminal.await.map_err(Fatal::Prepare)
 }
 
@@ -196,14 +202,14 @@ async fn open_again(desk: &Desk<'_>, index: u32, lost: u64) -> Option<Terminal> 
     }
 }
 
-/// The next transaction as soon as the last has ended, or when it is due.
+/// The next transaction as soon as the last has ended, when it is due, or when its user is ready.
 async fn drive(terminal: &mut Terminal, desk: &Desk<'_>) -> Result<(), Fatal> {
     let (mut version, mut pace) = desk.share.paces.get();
     let mut free_since = Instant::now();
     loop {
-        let from = match &pace {
+        let (kind, from) = match &pace {
             Pace::Stop | Pace::Kill => return Ok(()),
-            Pace::Closed => free_since,
+            Pace::Closed => (terminal.next(), free_since),
             Pace::Wait => {
                 (version, pace) = desk.changed(version).await;
                 free_since = Instant::now();
@@ -217,24 +223,34 @@ async fn drive(terminal: &mut Terminal, desk: &Desk<'_>) -> Result<(), Fatal> {
                     continue;
                 }
                 schedule.begin();
-                due
+                (terminal.next(), due)
+            }
+            Pace::Think => {
+                let kind = terminal.next();
+                let due = free_since + terminal.wait_before(kind);
+                if !desk.wait_until(due, version).await {
+                    (version, pace) = desk.share.paces.get();
+                    free_since = Instant::now();
+                    continue;
+                }
+                (kind, Instant::now())
             }
         };
-        free_since = transact(terminal, desk, from, version).await?;
+        free_since = transact(terminal, desk, kind, from, version).await?;
         if desk.share.paces.version() != version {
             (version, pace) = desk.share.paces.get();
         }
     }
 }
 
-/// Runs the next transaction to its end, retries included, and books it.
+/// Runs the transaction drawn last to its end, retries included, and books it.
 async fn transact(
     terminal: &mut Terminal,
     desk: &Desk<'_>,
+    kind: usize,
     from: Instant,
     version: u64,
 ) -> Result<Instant, Fatal> {
-    let kind = terminal.next();
     let before = terminal.sent();
     let mut retries = 0;
     let (error, gone) = loop {

@@ -1,5 +1,7 @@
 //! How many friendships there are, and by which key they lie.
 
+use crate::tables::{Contents as _, field};
+
 /// Ids of users are four bytes.
 const MAX_USERS: u64 = i32::MAX as u64;
 const MAX_FRIENDS: u32 = 1_000;
@@ -95,7 +97,22 @@ impl Config {
         self.stored_rows().saturating_mul(150)
     }
 
-    pub(super) fn refusal(&self) -> Option<String> {
+    /// What a load of this identity is; none where it is none of ours.
+    pub(super) fn of_identity(identity: &str) -> Option<Self> {
+        let of = |name: &str| field(identity, name);
+        let kind = of("kind")?;
+        let config = Self {
+            kind: Kind::ALL.into_iter().find(|each| each.name() == kind)?,
+            rows: of("rows")?.parse().ok()?,
+            friends: of("friends")?.parse().ok()?,
+            seed: of("seed")?.parse().ok()?,
+        };
+        (config.identity() == identity).then_some(config)
+    }
+
+    /// Why it cannot be loaded or run.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
         let (users, friends) = (self.users(), self.friends);
         if !(1..=MAX_FRIENDS).contains(&friends) {
             return Some(format!(
@@ -124,6 +141,20 @@ mod tests {
             ..Config::new(Kind::Surrogate)
         };
         assert_eq!((config.users(), config.stored_rows()), (101, 1_010));
+    }
+
+    #[test]
+    fn an_identity_says_what_was_loaded() {
+        for kind in Kind::ALL {
+            let config = Config {
+                rows: 1_010,
+                friends: 10,
+                seed: 4,
+                kind,
+            };
+            assert_eq!(Config::of_identity(&config.identity()), Some(config));
+        }
+        assert_eq!(Config::of_identity("kind=surrogate rows=5 seed=1"), None);
     }
 
     #[test]

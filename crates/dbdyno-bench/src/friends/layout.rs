@@ -13,7 +13,7 @@ use crate::tpcc::postgres::copy;
 use crate::tpcc::postgres::copy_into::Copy;
 
 pub(super) const TABLE: &str = "dbdyno_friends";
-const STORED: &str = "dbdyno_friends_load";
+pub(super) const STORED: &str = "dbdyno_friends_load";
 
 /// On the wire PostgreSQL counts microseconds from 2000 on.
 const EPOCH_2000_S: u64 = 946_684_800;

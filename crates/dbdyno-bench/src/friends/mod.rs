@@ -15,10 +15,11 @@ mod terminal;
 
 use std::sync::atomic::AtomicBool;
 
+use dbdyno_model::Footprint;
 use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
-pub use crate::tables::footprint::{Fill, Footprint};
+pub use crate::tables::ReadBackError;
 pub use config::{Config, Kind};
 pub use terminal::Terminal;
 
@@ -77,6 +78,17 @@ pub fn check(
     _when: When,
 ) -> Result<Vec<Check>, ClientError> {
     tables::check(connection, config, demands(config))
+}
+
+/// What was loaded to its end.
+pub fn read_back(connection: &Connection) -> Result<Config, ReadBackError> {
+    let any = Config::new(Kind::Surrogate);
+    let found = tables::read_back(connection, &any, any.name())?;
+    Config::of_identity(&found).ok_or(ReadBackError::Other {
+        table: layout::STORED,
+        found,
+        wants: "no load of friends writes",
+    })
 }
 
 /// Drops the tables, if they are ours; whether they were. Blocks.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::tables::{Contents as _, field};
+
 /// Of one transaction, whose keys a terminal keeps for a retry.
 pub const MAX_ROWS_PER_TRANSACTION: u64 = 100_000;
 
@@ -180,6 +182,21 @@ impl Config {
         self.rows * (u64::from(self.filler) + 100)
     }
 
+    /// What a load of this identity is to this kind; none where it is none of ours.
+    pub(super) fn of_identity(kind: Kind, identity: &str) -> Option<Self> {
+        let of = |name: &str| field(identity, name);
+        let (key, arrival) = (of("key")?, of("arrival")?);
+        let config = Self {
+            key: Key::ALL.into_iter().find(|each| each.name() == key)?,
+            order: Order::ALL.into_iter().find(|each| each.name() == arrival)?,
+            rows: of("rows")?.parse().ok()?,
+            filler: of("filler")?.parse().ok()?,
+            seed: of("seed")?.parse().ok()?,
+            ..Self::new(kind)
+        };
+        (config.identity() == identity).then_some(config)
+    }
+
     /// The order in which the loaded rows arrived: selects find them as keys of their kind come,
     /// inserts as they will add to them.
     pub(crate) fn arrival(&self) -> Order {
@@ -189,7 +206,9 @@ impl Config {
         }
     }
 
-    pub(crate) fn refusal(&self) -> Option<String> {
+    /// Why it cannot be loaded or run.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
         let within = |name: &str, value: u64, least: u64, most: u64| {
             let outside = !(least..=most).contains(&value);
             outside.then(|| format!("{name} are {value}: between {least} and {most} are possible"))
@@ -249,6 +268,36 @@ mod tests {
              transaction, 1000000 rows loaded"
         );
         assert_eq!(config.rows_per_transaction(), 10);
+    }
+
+    #[test]
+    fn an_identity_says_what_was_loaded() {
+        for (kind, key) in Kind::ALL
+            .into_iter()
+            .flat_map(|kind| Key::ALL.map(|key| (kind, key)))
+        {
+            let config = Config {
+                key,
+                order: key.natural_order(),
+                rows: 77,
+                filler: 9,
+                seed: 3,
+                ..Config::new(kind)
+            };
+            let read = Config::of_identity(kind, &config.identity());
+            assert_eq!(read, Some(config));
+        }
+        // Selects do not find rows that arrived in another order than their keys do.
+        let inserts = Config {
+            order: Order::Random,
+            ..Config::new(Kind::Inserts)
+        };
+        let identity = inserts.identity();
+        assert_eq!(Config::of_identity(Kind::Selects, &identity), None);
+        let more = format!("{identity} more=1");
+        for other in ["", "key=none", "kind=surrogate rows=5", more.as_str()] {
+            assert_eq!(Config::of_identity(Kind::Inserts, other), None, "{other}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::tpcc::postgres::copy_into::Copy;
 pub(super) const TABLE: &str = "dbdyno_keys";
 /// How often a connection of each index has begun to insert.
 pub(super) const RUNS: &str = "dbdyno_keys_runs";
-const STORED: &str = "dbdyno_keys_load";
+pub(super) const STORED: &str = "dbdyno_keys_load";
 const INDEX: &str = "dbdyno_keys_pkey";
 
 impl Contents for Config {

@@ -19,10 +19,11 @@ mod value;
 
 use std::sync::atomic::AtomicBool;
 
+use dbdyno_model::Footprint;
 use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
-pub use crate::tables::footprint::{Fill, Footprint};
+pub use crate::tables::ReadBackError;
 pub use config::{Config, Key, Kind, MAX_ROWS_PER_TRANSACTION, Order};
 pub use terminal::Terminal;
 
@@ -85,6 +86,20 @@ pub fn check(
 ) -> Result<Vec<Check>, ClientError> {
     let demands = demands::demands(config, when, connection.engine);
     tables::check(connection, config, demands)
+}
+
+/// What was loaded to its end, as one of `kind` goes about it.
+pub fn read_back(connection: &Connection, kind: Kind) -> Result<Config, ReadBackError> {
+    let any = Config::new(kind);
+    let found = tables::read_back(connection, &any, kind.name())?;
+    Config::of_identity(kind, &found).ok_or(ReadBackError::Other {
+        table: layout::STORED,
+        found,
+        wants: match kind {
+            Kind::Inserts => "no load of inserts writes",
+            Kind::Selects => "selects cannot run on: they take rows in the order of their keys",
+        },
+    })
 }
 
 /// Drops the tables, if they are ours; whether they were. Blocks.

@@ -7,41 +7,41 @@ use super::{Done, LOAD, Ledger, STEP, Start, TABLES, TextSql};
 use crate::tpcc::{ClientError, LoadError};
 
 /// What a load makes before its rows.
-pub(crate) struct Plan<'l, 'a> {
+pub(crate) struct Plan<'l> {
     pub(crate) ledger: &'l Ledger,
     /// Each with the statement that creates it; one that vouches for the others comes first.
-    pub(crate) tables: Vec<(&'a str, String)>,
-    /// What says in them what is loaded.
+    pub(crate) tables: Vec<(String, String)>,
+    /// What says in that one what is loaded.
     pub(crate) insert: Option<String>,
 }
 
 /// How it has begun.
 #[derive(Debug)]
-pub(crate) enum Begun<'a> {
+pub(crate) enum Begun {
     /// The tables are there; so is what is done.
     Ready(Done),
     /// To be resumed, and there is no record, but there is this table, the first of them.
-    Unrecorded(&'a str),
+    Unrecorded(String),
 }
 
 #[derive(Debug)]
-pub(crate) enum BeginError<'a> {
+pub(crate) enum BeginError {
     Exists {
-        table: &'a str,
+        table: String,
         /// None where it was seen before anything was tried.
         source: Option<ClientError>,
     },
     Load(LoadError),
 }
 
-impl From<LoadError> for BeginError<'_> {
+impl From<LoadError> for BeginError {
     fn from(error: LoadError) -> Self {
         Self::Load(error)
     }
 }
 
-impl From<BeginError<'static>> for LoadError {
-    fn from(error: BeginError<'static>) -> Self {
+impl From<BeginError> for LoadError {
+    fn from(error: BeginError) -> Self {
         match error {
             BeginError::Exists { table, source } => Self::Exists { table, source },
             BeginError::Load(error) => error,
@@ -49,14 +49,14 @@ impl From<BeginError<'static>> for LoadError {
     }
 }
 
-impl<'a> Plan<'_, 'a> {
+impl Plan<'_> {
     pub(crate) fn begin(
         &self,
         connection: &mut dyn TextSql,
         start: Start,
-    ) -> Result<Begun<'a>, BeginError<'a>> {
+    ) -> Result<Begun, BeginError> {
         let ledger = self.ledger;
-        let names = self.tables.iter().map(|(name, _)| *name);
+        let names = self.tables.iter().map(|(name, _)| name.as_str());
         let mut wanted: Vec<&str> = names.clone().collect();
         wanted.push(&ledger.table);
         let present = present(connection, ledger.engine, &wanted);
@@ -69,10 +69,10 @@ impl<'a> Plan<'_, 'a> {
                     Ok(Begun::Ready(Done::default()))
                 }
                 (Some(table), Start::Fresh) => Err(BeginError::Exists {
-                    table,
+                    table: table.to_owned(),
                     source: None,
                 }),
-                (Some(table), Start::Resume) => Ok(Begun::Unrecorded(table)),
+                (Some(table), Start::Resume) => Ok(Begun::Unrecorded(table.to_owned())),
             };
         }
         let done = ledger.read(connection);
@@ -103,7 +103,7 @@ impl<'a> Plan<'_, 'a> {
         connection: &mut dyn TextSql,
         present: &[String],
         identity: Option<&str>,
-    ) -> Result<(), BeginError<'a>> {
+    ) -> Result<(), BeginError> {
         let mut made = Vec::new();
         let all = self.create_each(connection, present, identity, &mut made);
         if all.is_err() {
@@ -124,7 +124,7 @@ impl<'a> Plan<'_, 'a> {
         present: &[String],
         identity: Option<&str>,
         made: &mut Vec<String>,
-    ) -> Result<(), BeginError<'a>> {
+    ) -> Result<(), BeginError> {
         let ledger = self.ledger;
         let is_there = |name: &str| present.iter().any(|present| present == name);
         if ledger.engine == Engine::Postgres {
@@ -140,21 +140,19 @@ impl<'a> Plan<'_, 'a> {
             let recorded = connection.run_text(&ledger.record(LOAD, &ledger.identity));
             recorded.map_err(failed("insert into", &ledger.table))?;
         }
-        for &(name, ref create) in &self.tables {
+        let mut insert = self.insert.as_deref();
+        for (name, create) in &self.tables {
             if !is_there(name) {
                 let created = connection.run_text(create);
                 created.map_err(|error| not_created(name, error))?;
-                made.push(name.to_owned());
+                made.push(name.clone());
+            }
+            // Before the others: it says what they are called to who removes them.
+            if let Some(insert) = insert.take() {
+                insert_once(connection, name, insert)?;
             }
         }
-        // Together, so that what is loaded is not written twice.
-        let begin = match ledger.engine {
-            Engine::Postgres => None,
-            Engine::MySql => Some("BEGIN"),
-        };
-        let record = ledger.record(STEP, TABLES);
-        let all = begin.into_iter().chain(self.insert.as_deref());
-        for sql in all.chain([record.as_str(), "COMMIT"]) {
+        for sql in [ledger.record(STEP, TABLES).as_str(), "COMMIT"] {
             let run = connection.run_text(sql);
             run.map_err(failed("begin the load in", &ledger.table))?;
         }
@@ -162,10 +160,20 @@ impl<'a> Plan<'_, 'a> {
     }
 }
 
+/// CREATE TABLE commits on MySQL: an earlier load may have been cut off before this row, or behind it.
+fn insert_once(connection: &mut dyn TextSql, table: &str, insert: &str) -> Result<(), LoadError> {
+    let rows = connection.texts(&format!("SELECT 'row' FROM {table}"));
+    if rows.map_err(failed("read", table))?.is_empty() {
+        let inserted = connection.run_text(insert);
+        inserted.map_err(failed("insert into", table))?;
+    }
+    Ok(())
+}
+
 /// Somebody else may have been quicker.
-fn not_created<'a>(table: &'a str, source: ClientError) -> BeginError<'a> {
+fn not_created(table: &str, source: ClientError) -> BeginError {
     if source.is_duplicate_table() {
-        let source = Some(source);
+        let (table, source) = (table.to_owned(), Some(source));
         return BeginError::Exists { table, source };
     }
     failed("create", table)(source).into()
@@ -198,4 +206,34 @@ pub(crate) fn present(
              WHERE table_schema = database() AND table_name IN ({list})"
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{ServerError, WireError};
+
+    #[test]
+    fn a_table_that_somebody_else_made_is_told_apart() {
+        let refused = |sqlstate: &str| {
+            let error = ServerError {
+                sqlstate: sqlstate.to_owned(),
+                number: None,
+                message: String::new(),
+                hint: None,
+                fatal: false,
+            };
+            not_created("stock", WireError::from(error).into())
+        };
+        for taken in ["42P07", "42S01"] {
+            assert!(matches!(
+                refused(taken),
+                BeginError::Exists { table, .. } if table == "stock"
+            ));
+        }
+        assert!(matches!(
+            refused("42000"),
+            BeginError::Load(LoadError::Sql { .. })
+        ));
+    }
 }

@@ -108,19 +108,19 @@ fn start(
         stop,
     };
     let mut link = tables::open(connect).map_err(|error| order.unreachable(error))?;
-    let names: Vec<String> = tables::names(config).collect();
+    let create = |name: String| {
+        let create = tables::create(&name, engine);
+        (name, create)
+    };
     let plan = Plan {
         ledger: &ledger,
-        tables: names
-            .iter()
-            .map(|name| (name.as_str(), tables::create(name, engine)))
-            .collect(),
+        tables: tables::names(config).map(create).collect(),
         insert: None,
     };
     let begin = || -> Result<Done, LoadError> {
         match plan.begin(&mut link, start)? {
             Begun::Ready(done) => Ok(done),
-            Begun::Unrecorded(table) => Err(LoadError::Exists(table.to_owned())),
+            Begun::Unrecorded(table) => Err(LoadError::Exists(table)),
         }
     };
     let loaded = match engine {
@@ -203,10 +203,10 @@ fn refused(operation: &'static str) -> impl Fn(ClientError) -> LoadError {
     }
 }
 
-impl From<BeginError<'_>> for LoadError {
-    fn from(error: BeginError<'_>) -> Self {
+impl From<BeginError> for LoadError {
+    fn from(error: BeginError) -> Self {
         match error {
-            BeginError::Exists { table, .. } => Self::Exists(table.to_owned()),
+            BeginError::Exists { table, .. } => Self::Exists(table),
             BeginError::Load(error) => Self::Load(error),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::function::{Function, MAX_ARGUMENTS};
+use super::operator::Operator;
 use super::random::Random;
 
 /// What a variable holds.
@@ -12,6 +14,15 @@ pub enum Value {
 }
 
 impl Value {
+    /// What a comparison comes to: 1 or 0.
+    pub(super) fn of_truth(truth: bool) -> Self {
+        Self::Int(truth.into())
+    }
+
+    pub(super) fn is_true(self) -> bool {
+        self.as_f64() != 0.0
+    }
+
     pub(super) fn as_f64(self) -> f64 {
         match self {
             Self::Int(int) => int as f64,
@@ -44,74 +55,13 @@ impl fmt::Display for Value {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
-
-impl Operator {
-    pub(super) fn of(c: char) -> Option<(Self, u8)> {
-        Some(match c {
-            '+' => (Self::Add, 1),
-            '-' => (Self::Subtract, 1),
-            '*' => (Self::Multiply, 2),
-            '/' => (Self::Divide, 2),
-            '%' => (Self::Remainder, 2),
-            _ => return None,
-        })
-    }
-
-    fn sign(self) -> char {
-        match self {
-            Self::Add => '+',
-            Self::Subtract => '-',
-            Self::Multiply => '*',
-            Self::Divide => '/',
-            Self::Remainder => '%',
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    Uniform,
-    Gaussian,
-    Exponential,
-    Zipfian,
-}
-
-impl Function {
-    pub(super) const ALL: [Self; 4] = [
-        Self::Uniform,
-        Self::Gaussian,
-        Self::Exponential,
-        Self::Zipfian,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "random",
-            Self::Gaussian => "random_gaussian",
-            Self::Exponential => "random_exponential",
-            Self::Zipfian => "random_zipfian",
-        }
-    }
-
-    pub(super) fn arguments(self) -> usize {
-        if self == Self::Uniform { 2 } else { 3 }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expression {
     Value(Value),
     /// Position in the body's table of names.
     Variable(usize),
     Negate(Box<Expression>),
+    Not(Box<Expression>),
     Binary(Operator, Box<Expression>, Box<Expression>),
     Call(Function, Vec<Expression>),
 }
@@ -128,16 +78,23 @@ impl Expression {
                 Value::Int(int) => Value::Int(int.checked_neg().ok_or_else(overflow)?),
                 Value::Float(float) => Value::Float(-float),
             },
+            Self::Not(inner) => Value::of_truth(!inner.evaluate(values, random)?.is_true()),
             Self::Binary(operator, left, right) => {
                 let left = left.evaluate(values, random)?;
-                binary(*operator, left, right.evaluate(values, random)?)?
+                match (operator, left.is_true()) {
+                    // What the left side decides the right side is not asked.
+                    (Operator::And, false) | (Operator::Or, true) => {
+                        Value::of_truth(left.is_true())
+                    }
+                    _ => operator.apply(left, right.evaluate(values, random)?)?,
+                }
             }
             Self::Call(function, arguments) => {
-                let mut given = [Value::Int(0); 3];
+                let mut given = [Value::Int(0); MAX_ARGUMENTS];
                 for (slot, argument) in given.iter_mut().zip(arguments) {
                     *slot = argument.evaluate(values, random)?;
                 }
-                Value::Int(draw(*function, given, random)?)
+                function.call(&given[..arguments.len().min(MAX_ARGUMENTS)], random)?
             }
         })
     }
@@ -155,19 +112,25 @@ impl Expression {
                 inner.print(names, out);
                 out.push(')');
             }
+            Self::Not(inner) => {
+                out.push_str("(NOT ");
+                inner.print(names, out);
+                out.push(')');
+            }
             Self::Binary(operator, left, right) => {
                 out.push('(');
                 left.print(names, out);
                 out.push(' ');
-                out.push(operator.sign());
+                out.push_str(operator.sign());
                 out.push(' ');
                 right.print(names, out);
                 out.push(')');
             }
             Self::Call(function, arguments) => {
                 out.push_str(function.name());
+                out.push('(');
                 for (index, argument) in arguments.iter().enumerate() {
-                    out.push_str(if index == 0 { "(" } else { ", " });
+                    out.push_str(if index == 0 { "" } else { ", " });
                     argument.print(names, out);
                 }
                 out.push(')');
@@ -176,79 +139,27 @@ impl Expression {
     }
 }
 
-fn overflow() -> String {
+pub(super) fn overflow() -> String {
     "integer overflow".into()
-}
-
-fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, String> {
-    if let (Value::Int(a), Value::Int(b)) = (left, right) {
-        if b == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
-            return Err("division by zero".into());
-        }
-        let result = match operator {
-            Operator::Add => a.checked_add(b),
-            Operator::Subtract => a.checked_sub(b),
-            Operator::Multiply => a.checked_mul(b),
-            Operator::Divide => a.checked_div(b),
-            Operator::Remainder => a.checked_rem(b),
-        };
-        return result.map(Value::Int).ok_or_else(overflow);
-    }
-    let (a, b) = (left.as_f64(), right.as_f64());
-    let result = match operator {
-        Operator::Add => a + b,
-        Operator::Subtract => a - b,
-        Operator::Multiply => a * b,
-        Operator::Divide => a / b,
-        Operator::Remainder => a % b,
-    };
-    if result.is_finite() {
-        Ok(Value::Float(result))
-    } else {
-        Err("division by zero or overflow".into())
-    }
-}
-
-fn draw(function: Function, given: [Value; 3], random: &mut Random) -> Result<i64, String> {
-    let name = function.name();
-    let bound = |value: Value| {
-        value
-            .as_i64()
-            .ok_or_else(|| format!("{name}: a bound of {value} is not an integer"))
-    };
-    let (lo, hi, parameter) = (bound(given[0])?, bound(given[1])?, given[2].as_f64());
-    if lo > hi {
-        return Err(format!(
-            "{name}: the lower bound {lo} is above the upper bound {hi}"
-        ));
-    }
-    let refused = |range: &str| {
-        Err(format!(
-            "{name}: the parameter must be {range}, not {parameter}"
-        ))
-    };
-    match function {
-        Function::Uniform => Ok(random.uniform(lo, hi)),
-        Function::Gaussian if !(2.0..=1e9).contains(&parameter) => refused("at least 2"),
-        Function::Gaussian => Ok(random.gaussian(lo, hi, parameter)),
-        Function::Exponential if !(parameter > 0.0 && parameter <= 1e9) => refused("above 0"),
-        Function::Exponential => Ok(random.exponential(lo, hi, parameter)),
-        Function::Zipfian if !(1.001..=1000.0).contains(&parameter) => {
-            refused("from 1.001 to 1000")
-        }
-        Function::Zipfian => Ok(random.zipfian(lo, hi, parameter)),
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::draft::Known;
     use super::super::grammar::parse;
     use super::*;
 
     fn value(text: &str) -> Result<Value, String> {
         let names = ["x".to_owned()];
-        let expression = parse(text, &names).map_err(|problem| problem.0)?;
+        let known = Known::new(&names, &[true]);
+        let expression = parse(text, known).map_err(|(_, problem)| problem.0)?;
         expression.evaluate(&[Value::Int(7)], &mut Random::new(1, 1))
+    }
+
+    /// The character before which an expression is refused, counted from 0.
+    fn refused_at(text: &str) -> usize {
+        let names = ["x".to_owned()];
+        parse(text, Known::new(&names, &[true])).unwrap_err().0
     }
 
     #[test]
@@ -264,8 +175,56 @@ mod tests {
             ("1e2", Value::Float(100.0)),
             (".5 * 2", Value::Float(1.0)),
             ("random(3, 3) + random_zipfian(4, 4, 1.5)", Value::Int(7)),
+            ("abs(-:x) + greatest(1, 5, 3) + least(4, 2)", Value::Int(14)),
+            ("greatest(1, 2.0, 3)", Value::Float(3.0)),
+            ("int(5.4 + 3.8) + int(-2.5)", Value::Int(7)),
+            ("mod(54, 32) * double(2)", Value::Float(44.0)),
+            (
+                "sqrt(2.25) + pow(2, 3) + POWER(2.0, -1)",
+                Value::Float(10.0),
+            ),
+            (
+                "int(1000 * pi()) + int(exp(0)) + int(ln(1))",
+                Value::Int(3143),
+            ),
+            ("permute(3, 1)", Value::Int(0)),
         ] {
             assert_eq!(value(text), Ok(result), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_1_or_0() {
+        for (text, result) in [
+            ("1 < 2", 1),
+            ("2.0 = 2", 1),
+            ("1 <> 1 or 3 >= 4", 0),
+            ("1 = 1 AND NOT 2 != 2", 1),
+            ("not :x = 7", 0),
+            ("NOT 0 AND 0", 0),
+            ("1 or 0 and 0", 1),
+            ("1 + 1 = 2 and 3 <= :x and :x > 6", 1),
+            ("TRUE and not false", 1),
+            ("0 and 1 / 0", 0),
+            ("1 or 1 / 0", 1),
+            ("3 and 2", 1),
+        ] {
+            assert_eq!(value(text), Ok(Value::Int(result)), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_know_where_they_are() {
+        for (text, at) in [
+            ("1 + :y", 4),
+            ("1 + nope(2)", 4),
+            ("1 2", 2),
+            ("(1 + 2", 6),
+            ("mod(1)", 0),
+            ("1 * 99999999999999999999", 4),
+            ("", 0),
+        ] {
+            assert_eq!(refused_at(text), at, "{text}");
         }
     }
 
@@ -280,6 +239,16 @@ mod tests {
             (":y", "variable :y is not defined"),
             ("rand(1, 2)", "unknown function rand"),
             ("random(1)", "takes 2 arguments, not 1"),
+            ("abs()", "takes 1 argument, not 0"),
+            ("permute(1)", "takes 2 to 3 arguments, not 1"),
+            ("least(1,1,1,1,1,1,1,1,1)", "takes 1 to 8 arguments, not 9"),
+            ("permute(1, 0)", "above 0"),
+            ("ln(0)", "not a number"),
+            ("sqrt(-1)", "not a number"),
+            ("int(1e300)", "64 bits"),
+            ("mod(1.5, 2)", "not an integer"),
+            ("mod(1, 0)", "division by zero"),
+            ("case when 1 then 2 end", "unexpected word case"),
             ("random(2, 1)", "above the upper bound"),
             ("random(1.5, 2)", "not an integer"),
             ("random_zipfian(1, 2, 1)", "from 1.001 to 1000"),
@@ -295,6 +264,11 @@ mod tests {
         }
         assert!(
             value(&"(".repeat(100_000))
+                .unwrap_err()
+                .contains("more than")
+        );
+        assert!(
+            value(&"not ".repeat(100_000))
                 .unwrap_err()
                 .contains("more than")
         );

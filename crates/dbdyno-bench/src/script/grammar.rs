@@ -1,27 +1,34 @@
-//! Reads an expression: numbers, `:variables`, arithmetic, parentheses and random functions.
+//! Reads an expression: numbers, `:variables`, operators, parentheses and functions.
 
-use super::expression::{Expression, Function, Operator, Problem, Value};
+use super::draft::Known;
+use super::expression::{Expression, Problem, Value};
+use super::function::Function;
+use super::operator::{self, Operator};
 
-/// More operators and calls than this in one expression are refused, which bounds recursion.
-const MAX_NODES: usize = 500;
+/// More operators, calls and values than this in one expression are refused, and as many parentheses
+/// within each other: that bounds recursion.
+const MAX_NODES: usize = 250;
 
-pub(super) fn parse(text: &str, names: &[String]) -> Result<Expression, Problem> {
+/// The expression, or what is wrong with it and at which byte.
+pub(super) fn parse(text: &str, known: Known<'_>) -> Result<Expression, (usize, Problem)> {
     let mut parser = Parser {
         rest: text,
-        names,
+        known,
         nodes: 0,
+        depth: 0,
     };
-    let expression = parser.sum(1)?;
-    parser.skip_blanks();
-    if parser.rest.is_empty() {
-        return Ok(expression);
-    }
-    let hint =
-        "write one expression of numbers, :variables, + - * / %, parentheses and random functions";
-    Err((
-        format!("cannot read '{}'", excerpt(parser.rest)),
-        Some(hint.into()),
-    ))
+    let whole = parser.sum(1).and_then(|expression| {
+        parser.skip_blanks();
+        if parser.rest.is_empty() {
+            return Ok(expression);
+        }
+        let hint = "write one expression of numbers, :variables, operators and functions";
+        Err((
+            format!("cannot read '{}'", excerpt(parser.rest)),
+            Some(hint.into()),
+        ))
+    });
+    whole.map_err(|problem| (text.len() - parser.rest.len(), problem))
 }
 
 pub(super) fn is_name_start(c: char) -> bool {
@@ -35,6 +42,12 @@ pub(super) fn name_length(text: &str) -> usize {
     }
     text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .unwrap_or(text.len())
+}
+
+/// Whether a text begins with this word, in capitals or not.
+pub(super) fn is_word(text: &str, word: &str) -> bool {
+    let length = name_length(text);
+    length == word.len() && text[..length].eq_ignore_ascii_case(word)
 }
 
 pub(super) fn excerpt(text: &str) -> String {
@@ -57,8 +70,10 @@ pub(super) fn undefined(name: &str) -> Problem {
 
 struct Parser<'a> {
     rest: &'a str,
-    names: &'a [String],
+    known: Known<'a>,
     nodes: usize,
+    /// Parentheses that are open.
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -96,7 +111,11 @@ impl<'a> Parser<'a> {
 
     fn count(&mut self) -> Result<(), Problem> {
         self.nodes += 1;
-        if self.nodes <= MAX_NODES {
+        self.bounded()
+    }
+
+    fn bounded(&self) -> Result<(), Problem> {
+        if self.nodes.max(self.depth) <= MAX_NODES {
             return Ok(());
         }
         let hint = "split it over several \\set lines";
@@ -108,14 +127,21 @@ impl<'a> Parser<'a> {
 
     /// Operators of at least this precedence, the left one first.
     fn sum(&mut self, precedence: u8) -> Result<Expression, Problem> {
-        let mut left = self.unary()?;
+        self.skip_blanks();
+        let mut left = if is_word(self.rest, "NOT") {
+            self.count()?;
+            self.take("NOT".len());
+            Expression::Not(Box::new(self.sum(operator::NOT)?))
+        } else {
+            self.unary()?
+        };
         loop {
             self.skip_blanks();
-            let next = self.rest.chars().next().and_then(Operator::of);
-            let Some((operator, strength)) = next.filter(|next| next.1 >= precedence) else {
+            let next = Operator::of(self.rest).filter(|next| next.2 >= precedence);
+            let Some((operator, length, strength)) = next else {
                 return Ok(left);
             };
-            self.take(1);
+            self.take(length);
             self.count()?;
             let right = self.sum(strength + 1)?;
             left = Expression::Binary(operator, Box::new(left), Box::new(right));
@@ -123,6 +149,15 @@ impl<'a> Parser<'a> {
     }
 
     fn unary(&mut self) -> Result<Expression, Problem> {
+        // They are no part of the expression, which is printed with more of them.
+        if self.eat('(') {
+            self.depth += 1;
+            self.bounded()?;
+            let inner = self.sum(1)?;
+            self.expect(')')?;
+            self.depth -= 1;
+            return Ok(inner);
+        }
         self.count()?;
         if self.eat('-') {
             return Ok(Expression::Negate(Box::new(self.unary()?)));
@@ -130,17 +165,11 @@ impl<'a> Parser<'a> {
         if self.eat('+') {
             return self.unary();
         }
-        if self.eat('(') {
-            let inner = self.sum(1)?;
-            self.expect(')')?;
-            return Ok(inner);
-        }
-        if self.eat(':') {
-            let name = self.take(name_length(self.rest));
-            let slot = self.names.iter().position(|known| known == name);
-            return slot
-                .map(Expression::Variable)
-                .ok_or_else(|| undefined(name));
+        if let Some(name) = self.rest.strip_prefix(':') {
+            let name = &name[..name_length(name)];
+            let slot = self.known.slot(name)?;
+            self.take(1 + name.len());
+            return Ok(Expression::Variable(slot));
         }
         if self
             .rest
@@ -148,7 +177,7 @@ impl<'a> Parser<'a> {
         {
             return self.number();
         }
-        let name = self.take(name_length(self.rest));
+        let name = &self.rest[..name_length(self.rest)];
         if name.is_empty() {
             let found = excerpt(self.rest);
             let found = if found.is_empty() {
@@ -184,7 +213,7 @@ impl<'a> Parser<'a> {
                 (float, end) = (true, exponent);
             }
         }
-        let text = self.take(end);
+        let text = &self.rest[..end];
         let value = if float {
             text.parse()
                 .ok()
@@ -195,20 +224,26 @@ impl<'a> Parser<'a> {
         };
         let value =
             value.ok_or_else(|| (format!("'{text}' is not a number that fits 64 bits"), None))?;
+        self.take(end);
         Ok(Expression::Value(value))
     }
 
     fn call(&mut self, name: &str) -> Result<Expression, Problem> {
+        let begin = self.rest;
+        self.take(name.len());
+        for (word, truth) in [("true", true), ("false", false)] {
+            if name.eq_ignore_ascii_case(word) {
+                return Ok(Expression::Value(Value::of_truth(truth)));
+            }
+        }
         self.skip_blanks();
-        let function = Function::ALL
-            .into_iter()
-            .find(|function| function.name() == name);
-        let Some(function) = function else {
-            return Err(if self.rest.starts_with('(') {
-                let known = Function::ALL.map(Function::name).join(", ");
+        let Some(signature) = Function::named(name) else {
+            let called = self.rest.starts_with('(');
+            self.rest = begin;
+            return Err(if called {
                 (
                     format!("unknown function {name}"),
-                    Some(format!("there are {known}")),
+                    Some(format!("there are {}", Function::names())),
                 )
             } else {
                 (
@@ -218,29 +253,26 @@ impl<'a> Parser<'a> {
             });
         };
         self.expect('(')?;
-        let mut arguments = Vec::with_capacity(3);
-        loop {
+        let mut arguments = Vec::new();
+        if !self.eat(')') {
             arguments.push(self.sum(1)?);
-            if !self.eat(',') {
-                break;
+            while self.eat(',') {
+                arguments.push(self.sum(1)?);
             }
+            self.expect(')')?;
         }
-        self.expect(')')?;
-        if arguments.len() == function.arguments() {
-            return Ok(Expression::Call(function, arguments));
+        if (signature.fewest..=signature.most).contains(&arguments.len()) {
+            return Ok(Expression::Call(signature.function, arguments));
         }
-        let wanted = if function == Function::Uniform {
-            "(lo, hi)"
-        } else {
-            "(lo, hi, parameter)"
+        self.rest = begin;
+        let takes = match (signature.fewest, signature.most) {
+            (1, 1) => "1 argument".to_owned(),
+            (fewest, most) if fewest == most => format!("{most} arguments"),
+            (fewest, most) => format!("{fewest} to {most} arguments"),
         };
-        let given = arguments.len();
         Err((
-            format!(
-                "{name} takes {} arguments, not {given}",
-                function.arguments()
-            ),
-            Some(format!("write {name}{wanted}")),
+            format!("{name} takes {takes}, not {}", arguments.len()),
+            Some(format!("write {name}{}", signature.arguments)),
         ))
     }
 }

@@ -1,100 +1,83 @@
-//! Reads a script: sections by line, then each section's `\set` lines and statements.
+//! Reads a script: sections by line, then each section's commands and statements.
 
+use super::body::Body;
+use super::draft::Draft;
+use super::error::{Located, Place, ScriptError};
 use super::expression::{Problem, Value};
-use super::grammar::{self, excerpt, name_length};
+use super::grammar::excerpt;
 use super::random::Random;
 use super::reader::Reader;
-use super::{Body, CLIENT_ID, CheckQuery, Script, ScriptError, Step, Transaction, is_control};
+use super::reading::{CheckQuery, Reading, Transaction};
+use super::statement::Statement;
+use crate::wire::Engine;
 
 const MARK: &str = "-- dbdyno:";
 const MAX_WEIGHT: u32 = 1_000_000;
 
-pub(super) type Located = (usize, Problem);
-
-pub(super) fn parse(file: &str, text: &str) -> Result<Script, ScriptError> {
-    let located = |(line, problem): Located| ScriptError::new(file, line, problem);
-    let script = read(file, text).map_err(located)?;
+/// Reads a script as the engine would.
+pub(super) fn parse(engine: Engine, file: &str, text: &str) -> Result<Reading, ScriptError> {
+    let located = |located: Located| ScriptError::new(file, located);
+    let reading = read(engine, file, text).map_err(located)?;
     // Once through everything that is drawn, so that what must fail fails before a server is asked.
-    let setup = script.setup_values()?;
-    for transaction in &script.transactions {
+    let setup = reading.setup_values()?;
+    for transaction in &reading.transactions {
         let mut values = transaction.body.values();
         values[..setup.len()].copy_from_slice(&setup);
         values[0] = Value::Int(0);
-        script.draw(
-            &transaction.body,
-            &mut values,
-            &mut Random::new(0, 0),
-            |_, _| (),
-        )?;
+        let drawn = transaction.body.draw(&mut values, &mut Random::new(0, 0));
+        drawn.map_err(located)?;
     }
-    Ok(script)
+    Ok(reading)
 }
 
-fn read(file: &str, text: &str) -> Result<Script, Located> {
+fn read(engine: Engine, file: &str, text: &str) -> Result<Reading, Located> {
     let sections = split(text);
-    let names = || vec![CLIENT_ID.to_owned()];
-    let mut script = Script {
+    let mut reading = Reading {
+        engine,
         file: file.to_owned(),
-        setup: Body {
-            names: names(),
-            steps: Vec::new(),
-        },
+        setup: Body::default(),
         transactions: Vec::new(),
         checks: Vec::new(),
         sections: sections.len() > 1,
     };
-    if !script.sections {
-        let body = steps(
-            &sections[0],
-            Body {
-                names: names(),
-                steps: Vec::new(),
-            },
-        )?;
-        require_statement(&body, 1)?;
-        let name = plain_name(file);
-        script.transactions.push(Transaction {
-            name,
+    let mut setup = Draft::new();
+    if !reading.sections {
+        steps(engine, &sections[0], &mut setup, true)?;
+        require_statement(&setup, Place::line(1))?;
+        reading.setup = Draft::new().into_body();
+        reading.transactions.push(Transaction {
+            name: plain_name(file),
             weight: 1,
-            body,
+            body: setup.into_body(),
             wrap: false,
         });
-        return Ok(script);
+        return Ok(reading);
     }
-    let preamble = steps(&sections[0], std::mem::take(&mut script.setup))?;
-    if let Some(statement) = preamble.statements().next() {
+    steps(engine, &sections[0], &mut setup, false)?;
+    if let Some(statement) = setup.body().statements().next() {
         let hint = "write '-- dbdyno: setup' or '-- dbdyno: transaction NAME' above it";
-        return Err((
-            statement.line,
-            (
-                "a statement outside of any section".into(),
-                Some(hint.into()),
-            ),
-        ));
+        let message = "a statement outside of any section".into();
+        return Err((statement.place, (message, Some(hint.into()))));
     }
-    script.setup = preamble;
     // Setup first, wherever it stands: its variables hold everywhere.
     let is_setup = |section: &&Section<'_>| section.head.split_whitespace().next() == Some("setup");
     for section in sections[1..].iter().filter(is_setup) {
         if let Some(more) = section.head.split_whitespace().nth(1) {
-            return Err((
-                section.line,
-                (format!("unexpected '{}' behind setup", excerpt(more)), None),
-            ));
+            let message = format!("unexpected '{}' behind setup", excerpt(more));
+            return Err((Place::line(section.line), (message, None)));
         }
-        script.setup = steps(section, std::mem::take(&mut script.setup))?;
+        steps(engine, section, &mut setup, false)?;
     }
     for section in sections[1..].iter().filter(|section| !is_setup(section)) {
-        add(&mut script, section)?;
+        add(&mut reading, section, &setup)?;
     }
-    if script.transactions.is_empty() {
+    reading.setup = setup.into_body();
+    if reading.transactions.is_empty() {
         let hint = "add '-- dbdyno: transaction NAME' and its statements";
-        return Err((
-            1,
-            ("the script has no transaction".into(), Some(hint.into())),
-        ));
+        let message = "the script has no transaction".into();
+        return Err((Place::line(1), (message, Some(hint.into()))));
     }
-    Ok(script)
+    Ok(reading)
 }
 
 /// What follows one section line, up to the next; the first has no line of its own.
@@ -144,23 +127,19 @@ fn plain_name(file: &str) -> String {
     }
 }
 
-fn require_statement(body: &Body, line: usize) -> Result<(), Located> {
-    if body.statements().next().is_some() {
+fn require_statement(draft: &Draft, place: Place) -> Result<(), Located> {
+    if draft.body().statements().next().is_some() {
         return Ok(());
     }
     let hint = "write at least one SQL statement, ended by a semicolon";
-    Err((
-        line,
-        (
-            "the script is empty here: no statement".into(),
-            Some(hint.into()),
-        ),
-    ))
+    let message = "the script is empty here: no statement".into();
+    Err((place, (message, Some(hint.into()))))
 }
 
-/// A transaction or check section.
-fn add(script: &mut Script, section: &Section<'_>) -> Result<(), Located> {
-    let at = |problem: Problem| (section.line, problem);
+/// A transaction or check section, which knows the variables of the setup.
+fn add(reading: &mut Reading, section: &Section<'_>, setup: &Draft) -> Result<(), Located> {
+    let place = Place::line(section.line);
+    let at = |problem: Problem| (place, problem);
     let mut words = section.head.split_whitespace();
     let kind = words.next().unwrap_or_default();
     if kind != "transaction" && kind != "check" {
@@ -192,52 +171,39 @@ fn add(script: &mut Script, section: &Section<'_>) -> Result<(), Located> {
             }
         }
     }
-    let taken = script
-        .transactions
-        .iter()
-        .any(|other| kind == "transaction" && other.name == name)
-        || script
-            .checks
-            .iter()
-            .any(|other| kind == "check" && other.name == name);
+    let taken = match kind {
+        "check" => reading.checks.iter().any(|other| other.name == name),
+        _ => reading.transactions.iter().any(|other| other.name == name),
+    };
     if taken {
         return Err(at((
             format!("there are two {kind} sections named {name}"),
             Some("give each its own name".into()),
         )));
     }
-    let known = Body {
-        names: script.setup.names.clone(),
-        steps: Vec::new(),
-    };
-    let body = steps(section, known)?;
-    require_statement(&body, section.line)?;
-    if kind == "check" {
-        let mut body = body.steps;
-        let (Some(Step::Run(query)), true) = (body.pop(), body.is_empty()) else {
-            let hint =
-                "write one query that returns no row when all is well; set variables in the setup";
-            return Err(at((
-                format!("check {name} is not a single query"),
-                Some(hint.into()),
-            )));
-        };
-        script.checks.push(CheckQuery {
+    let mut draft = setup.below();
+    steps(reading.engine, section, &mut draft, kind == "transaction")?;
+    require_statement(&draft, place)?;
+    let body = draft.into_body();
+    if kind == "transaction" {
+        let own = body.statements().any(|it| it.boundary().is_some());
+        reading.transactions.push(Transaction {
             name: name.to_owned(),
-            query,
+            weight,
+            wrap: !own && body.statements().nth(1).is_some(),
+            body,
         });
         return Ok(());
     }
-    let own = body
-        .statements()
-        .any(|statement| is_control(&statement.keyword()));
-    let wrap = !own && body.statements().nth(1).is_some();
-    script.transactions.push(Transaction {
-        name: name.to_owned(),
-        weight,
-        body,
-        wrap,
-    });
+    let query = body.statements().next().filter(|_| body.steps.len() == 1);
+    let Some(query) = query.cloned() else {
+        let hint =
+            "write one query that returns no row when all is well; set variables in the setup";
+        let message = format!("check {name} is not a single query");
+        return Err(at((message, Some(hint.into()))));
+    };
+    let name = name.to_owned();
+    reading.checks.push(CheckQuery { name, query });
     Ok(())
 }
 
@@ -255,70 +221,41 @@ fn parse_weight(number: &str) -> Result<u32, Problem> {
     }
 }
 
-/// Reads a section's lines into `body`, which knows the variables from before.
-fn steps(section: &Section<'_>, mut body: Body) -> Result<Body, Located> {
-    let mut reader = Reader {
-        rest: section.text,
-        line: section.text_line,
-        fresh: true,
-    };
+/// Reads a section's lines into a body.
+fn steps(
+    engine: Engine,
+    section: &Section<'_>,
+    draft: &mut Draft,
+    may_sleep: bool,
+) -> Result<(), Located> {
+    let mut reader = Reader::new(engine, section.text, section.text_line);
     loop {
         reader.skip_blanks_and_comments()?;
-        let line = reader.line;
-        if reader.rest.is_empty() {
-            return Ok(body);
+        if reader.is_at_end() {
+            return draft.check_closed();
         }
-        if reader.fresh && reader.rest.starts_with('\\') {
-            let command = reader.logical_line();
-            set(&command, line, &mut body).map_err(|problem| (line, problem))?;
+        if let Some(line) = reader.command() {
+            super::command::read(&line, draft, may_sleep)?;
             continue;
         }
-        let statement = reader.statement(&body.names)?;
-        if !statement.pieces.is_empty() {
-            body.steps.push(Step::Run(statement));
+        if reader.delimiter()? {
+            continue;
         }
+        let statement = reader.statement(draft.known())?;
+        if statement.pieces.is_empty() {
+            continue;
+        }
+        check_statement(engine, &statement)?;
+        draft.run(statement);
     }
 }
 
-fn set(command: &str, line: usize, body: &mut Body) -> Result<(), Problem> {
-    let rest = command
-        .strip_prefix("\\set")
-        .filter(|rest| rest.starts_with(|c: char| c.is_whitespace()));
-    let Some(rest) = rest.map(str::trim_start) else {
-        let word = command.split_whitespace().next().unwrap_or(command);
-        let hint = "only \\set is known; the load has no think time and no branches";
-        return Err((
-            format!("unknown command {}", excerpt(word)),
-            Some(hint.into()),
-        ));
-    };
-    let (name, expression) = rest.split_at(name_length(rest));
-    if name.is_empty() || !expression.starts_with(|c: char| c.is_whitespace()) {
-        let hint = "write \\set NAME EXPRESSION, as in \\set id random(1, 1000)";
-        return Err((
-            format!("cannot read '\\set {}'", excerpt(rest)),
-            Some(hint.into()),
-        ));
+/// What a server would take, and do something else with than its author means.
+fn check_statement(engine: Engine, statement: &Statement) -> Result<(), Located> {
+    if engine == Engine::MySql && statement.is_load_data_local() {
+        let hint = "insert the rows, or let the server read its own file, without LOCAL";
+        let message = "no file of this machine is sent to a server".into();
+        return Err((statement.place, (message, Some(hint.into()))));
     }
-    if name == CLIENT_ID {
-        return Err((
-            format!("{CLIENT_ID} is the terminal's number and cannot be set"),
-            Some("use another name".into()),
-        ));
-    }
-    let expression = grammar::parse(expression.trim(), &body.names)?;
-    let slot = body
-        .names
-        .iter()
-        .position(|known| known == name)
-        .unwrap_or_else(|| {
-            body.names.push(name.to_owned());
-            body.names.len() - 1
-        });
-    body.steps.push(Step::Set {
-        line,
-        slot,
-        expression,
-    });
     Ok(())
 }

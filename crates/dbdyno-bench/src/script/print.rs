@@ -1,15 +1,17 @@
 //! A script back to its file: reading what this writes gives the same script.
 
-use super::{Body, Script, Statement, Step};
+use super::body::{Body, Step};
+use super::reading::Reading;
+use super::statement::Statement;
 
-pub(super) fn print(script: &Script) -> String {
+pub(super) fn print(reading: &Reading) -> String {
     let mut out = String::new();
-    if script.sections && !script.setup.steps.is_empty() {
+    if reading.sections && !reading.setup.steps.is_empty() {
         out.push_str("-- dbdyno: setup\n");
-        body(&script.setup, &mut out);
+        body(&reading.setup, &mut out);
     }
-    for transaction in &script.transactions {
-        if script.sections {
+    for transaction in &reading.transactions {
+        if reading.sections {
             out.push_str(&format!(
                 "-- dbdyno: transaction {} weight={}\n",
                 transaction.name, transaction.weight
@@ -17,15 +19,16 @@ pub(super) fn print(script: &Script) -> String {
         }
         body(&transaction.body, &mut out);
     }
-    for check in &script.checks {
+    for check in &reading.checks {
         out.push_str(&format!("-- dbdyno: check {}\n", check.name));
-        statement(&check.query, &script.setup.names, &mut out);
+        statement(&check.query, &reading.setup.names, &mut out);
     }
     out
 }
 
 fn body(body: &Body, out: &mut String) {
-    for step in &body.steps {
+    let mut steps = body.steps.iter().peekable();
+    while let Some(step) = steps.next() {
         match step {
             Step::Set {
                 slot, expression, ..
@@ -34,15 +37,40 @@ fn body(body: &Body, out: &mut String) {
                 expression.print(&body.names, out);
                 out.push('\n');
             }
-            Step::Run(run) => statement(run, &body.names, out),
+            Step::If {
+                condition, chained, ..
+            } => {
+                out.push_str(if *chained { "\\elif " } else { "\\if " });
+                condition.print(&body.names, out);
+                out.push('\n');
+            }
+            Step::Leave { .. } => {
+                if !matches!(steps.peek(), Some(Step::If { chained: true, .. })) {
+                    out.push_str("\\else\n");
+                }
+            }
+            Step::End => out.push_str("\\endif\n"),
+            Step::Sleep { time, unit, .. } => {
+                out.push_str("\\sleep ");
+                time.print(&body.names, out);
+                out.push_str(&format!(" {}\n", unit.name()));
+            }
+            Step::Run { statement: run, .. } => statement(run, &body.names, out),
         }
     }
 }
 
 fn statement(statement: &Statement, names: &[String], out: &mut String) {
     let text = statement.text(names);
+    if let Some(delimiter) = &statement.delimiter {
+        out.push_str(&format!(
+            "DELIMITER {delimiter}\n{text}\n{delimiter}\nDELIMITER ;\n"
+        ));
+        return;
+    }
     out.push_str(&text);
     // A line comment at the end must not swallow the semicolon.
-    let commented = text.lines().last().is_some_and(|line| line.contains("--"));
+    let last = text.lines().last().unwrap_or_default();
+    let commented = last.contains("--") || last.contains('#');
     out.push_str(if commented { "\n;\n" } else { ";\n" });
 }

@@ -1,24 +1,74 @@
-//! Cuts a section into its statements, as PostgreSQL would see them: quotes, comments, variables.
+//! Cuts a section into statements and lines of commands, as the engine's own client would.
 
+use super::command;
+use super::draft::Known;
+use super::error::{Located, Place};
 use super::expression::Problem;
-use super::grammar::{excerpt, is_name_start, name_length, undefined};
-use super::parse::Located;
-use super::{Piece, Statement};
+use super::grammar::name_length;
+use super::lexer;
+use super::statement::{Piece, Statement};
+use crate::wire::Engine;
+
+const SEMICOLON: &str = ";";
 
 pub(super) struct Reader<'a> {
-    pub(super) rest: &'a str,
-    pub(super) line: usize,
+    engine: Engine,
+    rest: &'a str,
+    place: Place,
     /// Whether nothing but blanks has come in this line.
-    pub(super) fresh: bool,
+    fresh: bool,
+    /// What ends a statement.
+    delimiter: &'a str,
+}
+
+/// A `\` line, joined with the lines it goes on in.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    /// Where the lines that were joined begin, here and in the file.
+    parts: Vec<(usize, Place)>,
+}
+
+impl Line {
+    /// Of a byte of the text.
+    pub(super) fn place(&self, at: usize) -> Place {
+        let mut parts = self.parts.iter().rev();
+        let Some((begin, place)) = parts.find(|(begin, _)| *begin <= at) else {
+            return Place::line(1);
+        };
+        let before = self.text.get(*begin..at).unwrap_or_default();
+        Place {
+            line: place.line,
+            column: place.column + before.chars().count(),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(engine: Engine, text: &'a str, line: usize) -> Self {
+        Self {
+            engine,
+            rest: text,
+            place: Place::line(line),
+            fresh: true,
+            delimiter: SEMICOLON,
+        }
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
-        self.line += taken.matches('\n').count();
         for c in taken.chars() {
             self.fresh = c == '\n' || (self.fresh && c.is_whitespace());
+            if c == '\n' {
+                self.place = Place::line(self.place.line + 1);
+            } else {
+                self.place.column += 1;
+            }
         }
         taken
     }
@@ -27,78 +77,96 @@ impl<'a> Reader<'a> {
         loop {
             let blanks = self.rest.len() - self.rest.trim_start().len();
             self.take(blanks);
-            match comment_length(self.rest) {
-                Some(Ok(length)) => self.take(length),
-                Some(Err(problem)) => return Err((self.line, problem)),
-                None => return Ok(()),
+            match lexer::comment(self.engine, self.rest) {
+                Ok(Some(length)) => self.take(length),
+                Ok(None) => return Ok(()),
+                Err(problem) => return Err((self.place, problem)),
             };
         }
     }
 
-    /// A `\` line without its end, joined with the lines it goes on in.
-    pub(super) fn logical_line(&mut self) -> String {
-        let mut joined = String::new();
+    /// The `\` line that comes next, if one does.
+    pub(super) fn command(&mut self) -> Option<Line> {
+        if !self.fresh || !self.rest.starts_with('\\') {
+            return None;
+        }
+        let mut joined = Line {
+            text: String::new(),
+            parts: Vec::new(),
+        };
         loop {
+            joined.parts.push((joined.text.len(), self.place));
             let end = self.rest.find('\n').map_or(self.rest.len(), |at| at + 1);
             let line = self.take(end).trim_end();
             match line.strip_suffix('\\').filter(|_| !self.rest.is_empty()) {
                 Some(more) => {
-                    joined.push_str(more);
-                    joined.push(' ');
+                    joined.text.push_str(more);
+                    joined.text.push(' ');
                 }
                 None => {
-                    joined.push_str(line);
-                    return joined;
+                    joined.text.push_str(line);
+                    return Some(joined);
                 }
             }
         }
     }
 
-    /// Up to `;`, the next `\` line or the end.
-    pub(super) fn statement(&mut self, names: &[String]) -> Result<Statement, Located> {
-        let line = self.line;
+    /// Obeys the mysql client's DELIMITER, which says what ends a statement from here on; whether
+    /// that came next.
+    pub(super) fn delimiter(&mut self) -> Result<bool, Located> {
+        const WORD: &str = "DELIMITER";
+        let (word, rest) = self.rest.split_at_checked(WORD.len()).unwrap_or_default();
+        if self.engine != Engine::MySql
+            || !word.eq_ignore_ascii_case(WORD)
+            || !rest.starts_with([' ', '\t'])
+        {
+            return Ok(false);
+        }
+        let place = self.place;
+        let end = self.rest.find('\n').unwrap_or(self.rest.len());
+        let delimiter = self.take(end)[WORD.len()..].trim();
+        let unfit = |c: char| c.is_whitespace() || matches!(c, '\\' | '\'' | '"' | '`');
+        if delimiter.is_empty() || delimiter.contains(unfit) {
+            let hint = "write DELIMITER // on a line of its own, and DELIMITER ; behind";
+            let message = format!("'{delimiter}' cannot end a statement");
+            return Err((place, (message, Some(hint.into()))));
+        }
+        self.delimiter = delimiter;
+        Ok(true)
+    }
+
+    /// Up to the delimiter, the next `\` line or the end.
+    pub(super) fn statement(&mut self, known: Known<'_>) -> Result<Statement, Located> {
+        let place = self.place;
         let (mut pieces, mut text) = (Vec::new(), String::new());
         let mut last = ' ';
         while let Some(c) = self.rest.chars().next() {
-            if c == ';' {
-                self.take(1);
+            if self.rest.starts_with(self.delimiter) {
+                self.take(self.delimiter.len());
                 break;
             }
             if c == '\\' && self.fresh {
                 break;
             }
+            let here = self.place;
+            let located = |problem: Problem| (here, problem);
             if c == '\\' {
-                let hint = "put \\set on a line of its own; SQL has no backslash outside quotes";
-                return Err((
-                    self.line,
-                    ("a backslash within a line".into(), Some(hint.into())),
-                ));
+                return Err(located(backslash(self.rest)));
             }
-            let quoted = quoted_length(self.rest, last).map_err(|problem| (self.line, problem))?;
+            let quoted = lexer::quoted(self.engine, self.rest, last).map_err(located)?;
             if let Some(length) = quoted {
                 text.push_str(self.take(length));
                 last = ' ';
                 continue;
             }
-            if c == '$'
-                && !is_word(last)
-                && self.rest[1..].starts_with(|next: char| next.is_ascii_digit())
-            {
-                let hint = "set a variable with \\set and write :name";
-                return Err((
-                    self.line,
-                    (
-                        "numbered parameters cannot be used".into(),
-                        Some(hint.into()),
-                    ),
-                ));
+            if lexer::is_parameter(self.engine, self.rest, last) {
+                return Err(located(parameter(self.engine)));
             }
             let name = &self.rest[c.len_utf8()..];
             let name = &name[..name_length(name)];
             // `::type` is a cast, and `a:b` a slice of an array.
             if c == ':' && last != ':' && !name.is_empty() {
-                let slot = names.iter().position(|known| known == name);
-                let slot = slot.ok_or_else(|| (self.line, undefined(name)))?;
+                let slot = known.slot(name).map_err(located)?;
                 self.take(1 + name.len());
                 if !text.is_empty() {
                     pieces.push(Piece::Text(std::mem::take(&mut text)));
@@ -115,87 +183,31 @@ impl<'a> Reader<'a> {
         if !text.is_empty() {
             pieces.push(Piece::Text(text));
         }
-        Ok(Statement { line, pieces })
+        let own = Some(self.delimiter).filter(|delimiter| *delimiter != SEMICOLON);
+        Ok(Statement {
+            place,
+            pieces,
+            delimiter: own.map(str::to_owned),
+        })
     }
 }
 
-fn is_word(c: char) -> bool {
-    is_name_start(c) || c.is_ascii_digit() || c == '$' || !c.is_ascii()
-}
-
-/// Length of the comment that `text` begins with. Block comments nest, as PostgreSQL's do.
-fn comment_length(text: &str) -> Option<Result<usize, Problem>> {
-    if text.starts_with("--") {
-        return Some(Ok(text.find('\n').map_or(text.len(), |at| at + 1)));
-    }
-    if !text.starts_with("/*") {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < bytes.len() {
-        match &bytes[at..bytes.len().min(at + 2)] {
-            b"/*" => (depth, at) = (depth + 1, at + 2),
-            b"*/" => {
-                (depth, at) = (depth - 1, at + 2);
-                if depth == 0 {
-                    return Some(Ok(at));
-                }
-            }
-            _ => at += 1,
+fn backslash(text: &str) -> Problem {
+    let word = text.split(|c: char| c.is_whitespace() || c == ';').next();
+    match word {
+        Some(word @ ("\\gset" | "\\aset")) => command::unknown(word),
+        _ => {
+            let hint = "put \\set on a line of its own; SQL has no backslash outside quotes";
+            ("a backslash within a line".into(), Some(hint.into()))
         }
     }
-    Some(Err((
-        "a comment is not ended".into(),
-        Some("close it with */".into()),
-    )))
 }
 
-/// Length of the quoted string, name, dollar quote or comment that `text` begins with; `last` is
-/// the character before it.
-fn quoted_length(text: &str, last: char) -> Result<Option<usize>, Problem> {
-    if let Some(comment) = comment_length(text) {
-        return comment.map(Some);
-    }
-    let quote = match text.chars().next() {
-        Some('\'') => '\'',
-        Some('"') => '"',
-        Some('$') if !is_word(last) => return dollar_length(text),
-        Some('e' | 'E') if !is_word(last) && text[1..].starts_with('\'') => {
-            return closed(text, 2, '\'', true).map(Some);
-        }
-        _ => return Ok(None),
+fn parameter(engine: Engine) -> Problem {
+    let message = match engine {
+        Engine::Postgres => "numbered parameters cannot be used",
+        Engine::MySql => "parameters without a name cannot be used",
     };
-    closed(text, 1, quote, false).map(Some)
-}
-
-fn closed(text: &str, begin: usize, quote: char, escapes: bool) -> Result<usize, Problem> {
-    let mut chars = text[begin..].char_indices();
-    while let Some((at, c)) = chars.next() {
-        if escapes && c == '\\' {
-            chars.next();
-        } else if c == quote {
-            // A doubled quote opens the next part at once, which reads as one string.
-            return Ok(begin + at + 1);
-        }
-    }
-    Err((
-        format!("a quote is not ended: {}", excerpt(text)),
-        Some(format!("close it with {quote}")),
-    ))
-}
-
-fn dollar_length(text: &str) -> Result<Option<usize>, Problem> {
-    let tag = 1 + name_length(&text[1..]);
-    if !text[tag..].starts_with('$') {
-        return Ok(None);
-    }
-    let delimiter = &text[..=tag];
-    match text[tag + 1..].find(delimiter) {
-        Some(at) => Ok(Some(tag + 1 + at + delimiter.len())),
-        None => Err((
-            format!("a dollar quote is not ended: {}", excerpt(text)),
-            Some(format!("close it with {delimiter}")),
-        )),
-    }
+    let hint = "set a variable with \\set and write :name";
+    (message.into(), Some(hint.into()))
 }

@@ -1,11 +1,15 @@
 //! One statement of a script, with the places of its variables.
 
+use super::error::Place;
 use super::expression::Value;
+use crate::wire::Engine;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Statement {
-    pub(super) line: usize,
+    pub(super) place: Place,
     pub(super) pieces: Vec<Piece>,
+    /// What ended it, where that is no semicolon.
+    pub(super) delimiter: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -14,14 +18,25 @@ pub(super) enum Piece {
     Variable(usize),
 }
 
+/// What a statement does to the transaction that it is sent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Boundary {
+    Begin,
+    Commit,
+    Rollback,
+}
+
 impl Statement {
     /// As it is prepared: each use of a variable is a parameter of its own, as in pgbench, so that
     /// one variable may have different types in different places.
-    pub(super) fn sql(&self) -> String {
+    pub(super) fn sql(&self, engine: Engine) -> String {
         let mut number = 0;
         self.render(|_, out| {
             number += 1;
-            out.push_str(&format!("${number}"));
+            match engine {
+                Engine::Postgres => out.push_str(&format!("${number}")),
+                Engine::MySql => out.push('?'),
+            }
         })
     }
 
@@ -63,23 +78,50 @@ impl Statement {
         })
     }
 
-    /// Its first word in capitals, behind opening parentheses.
-    pub(super) fn keyword(&self) -> String {
-        let Some(Piece::Text(text)) = self.pieces.first() else {
-            return String::new();
+    /// Whether it may change data, as far as its first word tells.
+    pub(super) fn writes(&self) -> bool {
+        let reads = ["SELECT", "VALUES", "TABLE", "SHOW", "SET", "USE"];
+        let word = self.words().next().unwrap_or_default();
+        let is_read = reads.iter().any(|read| is(word, read));
+        !is_read && self.boundary().is_none()
+    }
+
+    pub(super) fn boundary(&self) -> Option<Boundary> {
+        let words = self.words().take(4).map(str::to_ascii_uppercase);
+        let words: Vec<String> = words.collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            // MariaDB's block of statements.
+            ["BEGIN", "NOT", ..] => None,
+            ["BEGIN", ..] | ["START", "TRANSACTION", ..] => Some(Boundary::Begin),
+            ["COMMIT" | "END", ..] => Some(Boundary::Commit),
+            // Back to a savepoint: the transaction goes on.
+            ["ROLLBACK", "TO", ..] | ["ROLLBACK", _, "TO", ..] => None,
+            ["ROLLBACK" | "ABORT", ..] => Some(Boundary::Rollback),
+            _ => None,
+        }
+    }
+
+    /// Whether MySQL would ask for a file of this machine.
+    pub(super) fn is_load_data_local(&self) -> bool {
+        let mut words = self.words();
+        words.next().is_some_and(|word| is(word, "LOAD"))
+            && words
+                .take_while(|word| !is(word, "INFILE"))
+                .any(|word| is(word, "LOCAL"))
+    }
+
+    /// The words that it begins with, up to its first variable.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let text = match self.pieces.first() {
+            Some(Piece::Text(text)) => text.as_str(),
+            _ => "",
         };
-        let text = text.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
-        let end = text
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(text.len());
-        text[..end].to_ascii_uppercase()
+        let words = text.split(|c: char| !c.is_ascii_alphabetic());
+        words.filter(|word| !word.is_empty())
     }
 }
 
-/// Words that open or end a transaction themselves.
-pub(super) fn is_control(keyword: &str) -> bool {
-    matches!(
-        keyword,
-        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT"
-    )
+fn is(word: &str, wanted: &str) -> bool {
+    word.eq_ignore_ascii_case(wanted)
 }

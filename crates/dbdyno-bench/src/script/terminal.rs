@@ -1,27 +1,32 @@
 //! One connection that runs a script's transactions.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::Script;
+use super::body::Act;
+use super::error::ScriptError;
 use super::expression::Value;
-use super::parameter::{accepts, put};
+use super::parameter;
 use super::random::Random;
-use super::{Script, ScriptError, is_control};
-use crate::wire::{self, Sent, Session, WireError};
+use super::reading::{Reading, is_never_prepared};
+use super::statement::{Boundary, Statement};
+use crate::tpcc::control::Control;
+use crate::wire::{self, Engine, Sent, Session, WireError};
 use crate::workload::{End, Failure, PrepareError};
 
 #[derive(Debug)]
 pub(crate) struct Terminal {
     session: Session,
-    script: Arc<Script>,
-    begin: wire::Statement,
-    commit: wire::Statement,
+    reading: Arc<Reading>,
+    control: Control,
     programs: Vec<Program>,
     /// Sum of the weights up to each transaction.
     weights: Vec<u64>,
     random: Random,
     current: usize,
-    /// Drawing the current transaction's values failed.
-    failed: Option<ScriptError>,
+    /// What the current transaction draws from, at its beginning.
+    begin: Random,
 }
 
 /// A transaction, prepared.
@@ -31,71 +36,62 @@ struct Program {
     /// The variables before the first step, and as they are.
     initial: Vec<Value>,
     values: Vec<Value>,
-    wrap: bool,
-    end: End,
     may_retry: bool,
 }
 
 #[derive(Debug)]
 struct Prepared {
-    line: usize,
-    statement: wire::Statement,
+    form: Form,
     slots: Vec<usize>,
-    parameters: Vec<Value>,
+    boundary: Option<Boundary>,
+}
+
+#[derive(Debug)]
+enum Form {
+    Prepared(wire::Statement),
+    /// What the server does not prepare.
+    Text(String),
 }
 
 impl Terminal {
     pub(crate) async fn prepare(
         mut session: Session,
-        script: Arc<Script>,
+        script: &Script,
         seed: u64,
         index: u32,
     ) -> Result<Self, PrepareError> {
-        let setup = script.setup_values().map_err(PrepareError::Script)?;
-        let mut programs = Vec::with_capacity(script.transactions.len());
-        for transaction in &script.transactions {
-            let mut initial = transaction.body.values();
+        let reading = script.reading(session.engine());
+        let reading = Arc::clone(reading.map_err(PrepareError::Script)?);
+        let setup = reading.setup_values().map_err(PrepareError::Script)?;
+        let mut programs = Vec::with_capacity(reading.transactions.len());
+        for transaction in &reading.transactions {
+            let body = &transaction.body;
+            let mut initial = body.values();
             initial[..setup.len()].copy_from_slice(&setup);
             initial[0] = Value::Int(i64::from(index));
             let mut statements = Vec::new();
-            for statement in transaction.body.statements() {
-                statements.push(
-                    prepare(&mut session, &script, &transaction.body.names, statement).await?,
-                );
+            for statement in body.statements() {
+                statements.push(prepare(&mut session, &reading, &body.names, statement).await?);
             }
-            let keywords: Vec<String> = transaction
-                .body
-                .statements()
-                .map(|statement| statement.keyword())
-                .collect();
-            let opens = |word: &String| matches!(word.as_str(), "BEGIN" | "START");
-            let control = keywords
-                .iter()
-                .rev()
-                .find(|word| is_control(word))
-                .map(String::as_str);
             // What was committed one by one must not be done twice.
-            let whole = keywords.first().is_some_and(opens)
-                && keywords.last().is_some_and(|word| is_control(word));
+            let whole = match statements.as_slice() {
+                [_] => true,
+                [first, .., last] => {
+                    first.boundary == Some(Boundary::Begin)
+                        && matches!(last.boundary, Some(Boundary::Commit | Boundary::Rollback))
+                }
+                [] => false,
+            };
             programs.push(Program {
-                may_retry: transaction.wrap || whole || keywords.len() == 1,
-                end: if matches!(control, Some("ROLLBACK" | "ABORT")) {
-                    End::RolledBack
-                } else {
-                    End::Committed
-                },
+                may_retry: transaction.wrap || whole,
                 values: initial.clone(),
                 statements,
                 initial,
-                wrap: transaction.wrap,
             });
         }
-        let begin = session.prepare("BEGIN").await.map_err(PrepareError::Wire)?;
-        let commit = session
-            .prepare("COMMIT")
-            .await
-            .map_err(PrepareError::Wire)?;
-        let weights = script.transactions.iter().scan(0, |sum, transaction| {
+        let control = Control::prepare(&mut session).await;
+        let control = control.map_err(PrepareError::Wire)?;
+        let weights = reading.transactions.iter().scan(0, |sum, transaction| {
             *sum += u64::from(transaction.weight);
             Some(*sum)
         });
@@ -103,72 +99,78 @@ impl Terminal {
         let random = Random::new(seed, u64::from(index));
         Ok(Self {
             session,
-            script,
-            begin,
-            commit,
+            reading,
+            control,
             programs,
             weights,
+            begin: random.clone(),
             random,
             current: 0,
-            failed: None,
         })
     }
 
-    /// Picks the next transaction and draws its values.
+    /// Picks the next transaction.
     pub(crate) fn next(&mut self) -> usize {
         let total = self.weights.last().copied().unwrap_or(1);
         let pick = self.random.below(total);
         self.current = self.weights.partition_point(|&sum| sum <= pick);
-        let Program {
-            statements,
-            initial,
-            values,
-            ..
-        } = &mut self.programs[self.current];
-        values.copy_from_slice(initial);
-        let mut prepared = statements.iter_mut();
-        let body = &self.script.transactions[self.current].body;
-        let drawn = self
-            .script
-            .draw(body, values, &mut self.random, |_, values| {
-                if let Some(prepared) = prepared.next() {
-                    for (parameter, slot) in prepared.parameters.iter_mut().zip(&prepared.slots) {
-                        *parameter = values[*slot];
-                    }
-                }
-            });
-        self.failed = drawn.err();
+        // A stream of its own: what follows must not depend on how far an attempt came.
+        self.begin = Random::new(self.random.next(), 0);
         self.current
     }
 
-    /// Sends the current transaction.
+    /// Sends the current transaction. Another attempt at it draws the same values.
     pub(crate) async fn execute(&mut self) -> Result<End, Failure> {
-        if let Some(error) = self.failed.take() {
-            return Err(Failure::Script(error));
-        }
         let Self {
             session,
-            script,
+            reading,
+            control,
             programs,
             ..
         } = self;
-        let program = &programs[self.current];
-        if program.wrap {
-            // BEGIN goes out with the first statement, as the usual drivers send it.
-            session.queue(&self.begin, |_| {}).map_err(Failure::Wire)?;
-        }
-        for (index, prepared) in program.statements.iter().enumerate() {
-            prepared.queue(session, script)?;
-            if program.wrap && index == 0 {
+        let transaction = &reading.transactions[self.current];
+        let program = &mut programs[self.current];
+        let mut random = self.begin.clone();
+        program.values.copy_from_slice(&program.initial);
+        let (mut at, mut begun, mut end) = (0, false, End::Committed);
+        loop {
+            let act = transaction
+                .body
+                .next(&mut at, &mut program.values, &mut random);
+            let act = act.map_err(|it| Failure::Script(ScriptError::new(&reading.file, it)))?;
+            let (number, statement) = match act {
+                None => break,
+                Some(Act::Sleep(pause)) => {
+                    session.reactor().sleep_until(Instant::now() + pause).await;
+                    continue;
+                }
+                Some(Act::Run { number, statement }) => (number, statement),
+            };
+            let begins = transaction.wrap && !begun;
+            if begins {
+                // It goes out with the first statement, as the usual drivers send it.
+                control.queue_begin(session).map_err(Failure::Wire)?;
+                begun = true;
+            }
+            let prepared = &program.statements[number];
+            prepared
+                .queue(session, &program.values)
+                .map_err(|error| Failure::Script(reading.refused(statement.place, &error)))?;
+            if begins {
                 session.done().await.map_err(Failure::Wire)?;
             }
             session.done().await.map_err(Failure::Wire)?;
+            match prepared.boundary {
+                Some(Boundary::Rollback) => end = End::RolledBack,
+                Some(Boundary::Commit | Boundary::Begin) => end = End::Committed,
+                None => {}
+            }
         }
-        if program.wrap {
-            session.queue(&self.commit, |_| {}).map_err(Failure::Wire)?;
+        if begun {
+            control.queue_commit(session).map_err(Failure::Wire)?;
             session.done().await.map_err(Failure::Wire)?;
         }
-        Ok(program.end)
+        Ok(end)
     }
 
     pub(crate) async fn rollback(&mut self) -> Result<(), WireError> {
@@ -191,46 +193,51 @@ impl Terminal {
 }
 
 impl Prepared {
-    fn queue(&self, session: &mut Session, script: &Script) -> Result<(), Failure> {
-        let fill = |params: &mut wire::Params<'_>| {
-            let kinds = self.statement.parameter_types();
-            for (kind, value) in kinds.zip(&self.parameters) {
-                put(params, kind, *value);
+    fn queue(&self, session: &mut Session, values: &[Value]) -> Result<(), WireError> {
+        let engine = session.engine();
+        match &self.form {
+            Form::Prepared(statement) => session.queue(statement, |params| {
+                let kinds = statement.parameter_types();
+                for (kind, slot) in kinds.zip(&self.slots) {
+                    parameter::put(params, engine, kind, values[*slot]);
+                }
+            }),
+            Form::Text(sql) => {
+                session.queue_text(sql);
+                Ok(())
             }
-        };
-        session
-            .queue(&self.statement, fill)
-            .map_err(|error| Failure::Script(script.refused(self.line, &error)))
+        }
     }
 }
 
 async fn prepare(
     session: &mut Session,
-    script: &Script,
+    reading: &Reading,
     names: &[String],
-    statement: &super::Statement,
+    statement: &Statement,
 ) -> Result<Prepared, PrepareError> {
-    let prepared = session.prepare(&statement.sql()).await;
-    let prepared =
-        prepared.map_err(|error| PrepareError::Script(script.refused(statement.line, &error)))?;
     let slots: Vec<usize> = statement.variables().collect();
-    for (slot, ty) in slots.iter().zip(prepared.parameter_types()) {
-        if !accepts(ty) {
-            let name = &names[*slot];
-            let ty = wire::postgres::types::name(ty);
-            let ty = ty.trim_start_matches("type ");
-            let message = format!("variable :{name} stands where the server expects a {ty}");
-            let hint =
-                format!("let the server compute it, as in date '2024-01-01' + :{name}::integer");
-            let error = ScriptError::new(&script.file, statement.line, (message, Some(hint)));
+    let sql = statement.sql(reading.engine);
+    let form = match session.prepare(&sql).await {
+        Ok(prepared) => Form::Prepared(prepared),
+        Err(error) if slots.is_empty() && is_never_prepared(&error) => Form::Text(sql),
+        Err(error) => {
+            let error = reading.refused(statement.place, &error);
             return Err(PrepareError::Script(error));
         }
+    };
+    if let (Form::Prepared(prepared), Engine::Postgres) = (&form, reading.engine) {
+        for (slot, kind) in slots.iter().zip(prepared.parameter_types()) {
+            if !parameter::accepts(kind) {
+                let located = (statement.place, parameter::misplaced(&names[*slot], kind));
+                let error = ScriptError::new(&reading.file, located);
+                return Err(PrepareError::Script(error));
+            }
+        }
     }
-    let parameters = vec![Value::Int(0); slots.len()];
     Ok(Prepared {
-        line: statement.line,
-        statement: prepared,
+        form,
         slots,
-        parameters,
+        boundary: statement.boundary(),
     })
 }

@@ -17,7 +17,8 @@ use std::sync::atomic::AtomicBool;
 use dbdyno_model::connection::{Connection, Engine};
 
 pub(crate) use demands::{Demand, check};
-pub(crate) use stored::{clean, recognise};
+pub use stored::ReadBackError;
+pub(crate) use stored::{clean, field, read_back, recognise};
 
 use crate::generate::{Generated, Generator};
 use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, Step, ahead};
@@ -149,7 +150,7 @@ impl Order<'_> {
         let plan = Plan {
             ledger: self.ledger,
             tables: all
-                .map(|(name, create)| (name, format!("{create} {options}")))
+                .map(|(name, create)| (name.to_owned(), format!("{create} {options}")))
                 .collect(),
             insert: Some(stored::begin(contents)),
         };
@@ -201,7 +202,7 @@ impl Order<'_> {
 }
 
 /// A connection whose statements may take as long as they need.
-fn open(connection: &Connection) -> Result<Link, ClientError> {
+pub(crate) fn open(connection: &Connection) -> Result<Link, ClientError> {
     match connection.engine {
         Engine::Postgres => postgres::open(connection),
         Engine::MySql => tpcc::mysql::connect::open(connection),

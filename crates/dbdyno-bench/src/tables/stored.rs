@@ -1,9 +1,8 @@
 //! The table that says what was loaded, so that a run on other data is refused and only our own is dropped.
 
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 
-use super::{Contents, open, units_table};
-use crate::ledger::present;
+use super::{Contents, number, open, units_table};
 use crate::tpcc::crew::refused;
 use crate::tpcc::{ClientError, LoadError};
 use crate::wire::{Link, Row, Session, WireError};
@@ -108,17 +107,75 @@ pub(crate) async fn recognise(
     }
 }
 
+/// The database does not say what was loaded, so that nothing can run on it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadBackError {
+    #[error("cannot read table {0}: the database holds no load of {1}")]
+    NotLoaded(&'static str, &'static str),
+    #[error("cannot use table {0}: the load did not finish")]
+    Unfinished(&'static str),
+    #[error("cannot use table {table}: it holds \"{found}\", which {wants}")]
+    Other {
+        table: &'static str,
+        found: String,
+        wants: &'static str,
+    },
+    #[error("cannot read what was loaded: {}", .0.deepest())]
+    Sql(#[from] ClientError),
+}
+
+/// What was loaded to its end, as [`Contents::identity`] wrote it.
+pub(crate) fn read_back(
+    connection: &Connection,
+    contents: &dyn Contents,
+    workload: &'static str,
+) -> Result<String, ReadBackError> {
+    let mut link = open(connection)?;
+    let table = contents.stored();
+    if !is_there(&mut link, connection.engine, table).map_err(ClientError::from)? {
+        return Err(ReadBackError::NotLoaded(table, workload));
+    }
+    match read(&mut link, contents).map_err(ClientError::from)? {
+        Some(Stored {
+            loaded,
+            ready: true,
+        }) => Ok(loaded),
+        _ => Err(ReadBackError::Unfinished(table)),
+    }
+}
+
+/// The value behind `name=` in what was loaded.
+pub(crate) fn field<'a>(identity: &'a str, name: &str) -> Option<&'a str> {
+    let mut words = identity.split(' ').filter_map(|word| word.split_once('='));
+    words.find_map(|(key, value)| (key == name).then_some(value))
+}
+
+fn is_there(link: &mut Link, engine: Engine, table: &str) -> Result<bool, WireError> {
+    let look = match engine {
+        Engine::Postgres => {
+            format!("SELECT CASE WHEN to_regclass('{table}') IS NULL THEN 0 ELSE 1 END")
+        }
+        Engine::MySql => format!(
+            "SELECT count(*) FROM information_schema.tables
+             WHERE table_schema = database() AND table_name = '{table}'"
+        ),
+    };
+    Ok(number(link, &look)? != 0)
+}
+
 /// Drops all tables, if the one that vouches for them is there; whether there was anything.
 pub(crate) fn clean(connection: &Connection, contents: &dyn Contents) -> Result<bool, ClientError> {
     let mut link = open(connection)?;
     let (stored, units) = (contents.stored(), units_table(contents));
-    let found = present(&mut link, connection.engine, &[units.as_str(), stored])?;
-    if found.is_empty() {
+    let ours = is_there(&mut link, connection.engine, stored)?;
+    // Without the others it is left by a load that was cut off before it made any.
+    if !ours && !is_there(&mut link, connection.engine, &units)? {
         return Ok(false);
     }
     // The one that vouches last: what fails half-way can be repeated.
     let mut names = vec![units.as_str()];
-    if found.iter().any(|name| name == stored) {
+    if ours {
         let tables = contents.create(connection.engine).into_iter();
         names.extend(tables.map(|(name, _)| name));
         names.push(stored);

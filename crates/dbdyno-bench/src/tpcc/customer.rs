@@ -27,4 +27,13 @@ impl Customer {
             Self::LastName(name) => params.text(name.as_str()),
         };
     }
+
+    /// The id and the name as the next two parameters: 0 where there is a name, which is empty where
+    /// there is an id.
+    pub(crate) fn put_both(&self, params: &mut Params<'_>) {
+        match self {
+            Self::Id(id) => params.int((*id).into()).text(""),
+            Self::LastName(name) => params.int(0).text(name.as_str()),
+        };
+    }
 }

@@ -8,11 +8,11 @@ use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 use super::conditions::When;
-use super::load::{Loaded, Progress, rows_of, units};
+use super::foreign;
+use super::load::{Loaded, Progress, Unit, rows_of, units};
 use super::load_error::{ClientError, LoadError};
-use super::schema::Table;
-use super::stored::{ReadBackError, StoredConfig};
-use super::{Config, MAX_WAREHOUSES, mysql, postgres};
+use super::stored::{Expected, ReadBackError, StoredConfig};
+use super::{Config, Layout, Mode, mysql, postgres, procedures};
 use crate::generate::{Generated, Generator};
 use crate::ledger::Start;
 
@@ -62,23 +62,30 @@ pub(crate) fn generate(
     engine: Engine,
     config: &Config,
 ) -> Result<Generated, LoadError> {
-    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
-        return Err(LoadError::Warehouses(config.warehouses));
-    }
-    let (units, seed) = (units(config.warehouses), config.seed);
-    let rows = rows_of(&units, seed);
-    let table = |&(table, _): &(Table, u32)| table.name();
+    config.is_possible()?;
+    let units = units(config);
+    let rows = rows_of(config, &units);
+    let table = |unit: &Unit| unit.table.name();
     generator.generate(&units, rows, &table, &|unit, meter| match engine {
-        Engine::Postgres => postgres::loader::copy_unit_nowhere(seed, unit, meter),
-        Engine::MySql => mysql::loader::encode_unit_nowhere(seed, unit, meter),
+        Engine::Postgres => postgres::loader::copy_unit_nowhere(config, unit, meter),
+        Engine::MySql => mysql::loader::encode_unit_nowhere(config, unit, meter),
     })
 }
 
-/// Checks all conditions; takes seconds. PostgreSQL needs the right to create temporary tables.
-pub fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+/// Makes what a mode needs on the server beside the load, unless it is there already.
+pub fn install(connect: &Connection, config: &Config, mode: Mode) -> Result<(), LoadError> {
+    match mode {
+        Mode::Procedures => procedures::install(connect, config),
+        Mode::Unbatched | Mode::Batched | Mode::Pipelined => Ok(()),
+    }
+}
+
+/// Checks all conditions in all sets; takes seconds. PostgreSQL needs the right to create temporary
+/// tables.
+pub fn check(connect: &Connection, config: &Config, when: When) -> Result<Vec<Check>, ClientError> {
     match connect.engine {
-        Engine::Postgres => postgres::consistency::check(connect, when),
-        Engine::MySql => mysql::consistency::check(connect, when),
+        Engine::Postgres => postgres::consistency::check(connect, config, when),
+        Engine::MySql => mysql::consistency::check(connect, config, when),
     }
 }
 
@@ -90,13 +97,29 @@ pub fn read_back(connect: &Connection) -> Result<StoredConfig, ReadBackError> {
     }
 }
 
-/// Drops the nine tables, if `dbdyno_tpcc` vouches that they are ours; whether it did.
+/// The same where a user says something of it, which has to be so. Where nothing was loaded by us and
+/// sysbench's layout is asked for, what sysbench-tpcc has made.
+pub fn find(connect: &Connection, expected: &Expected) -> Result<StoredConfig, ReadBackError> {
+    let found = match read_back(connect) {
+        Err(ReadBackError::NotLoaded) if expected.layout == Some(Layout::Sysbench) => {
+            foreign::read(connect, expected.seed)?
+        }
+        read => read?,
+    };
+    expected.agrees(&found.config)?;
+    Ok(found)
+}
+
+/// Drops our routines, the record of a load, and the tables of all sets, if `dbdyno_tpcc` vouches that
+/// they are ours; whether there was anything to drop.
 pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
-    match connect.engine {
+    let routines = procedures::remove(connect)?;
+    let tables = match connect.engine {
         Engine::Postgres => {
             let mut client = postgres::connect::open(connect)?;
-            Ok(postgres::stored::clean(&mut client)?)
+            postgres::stored::clean(&mut client)?
         }
-        Engine::MySql => mysql::stored::clean(&mut mysql::connect::open(connect)?),
-    }
+        Engine::MySql => mysql::stored::clean(&mut mysql::connect::open(connect)?)?,
+    };
+    Ok(tables || routines)
 }

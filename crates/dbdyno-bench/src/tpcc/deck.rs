@@ -24,6 +24,12 @@ impl Deck {
         Self { cards, dealt: SIZE }
     }
 
+    /// A card of a full deck, each as likely, and back again.
+    pub(crate) fn any(random: &mut Random) -> usize {
+        let cards = Self::new().cards;
+        usize::from(cards[random.uniform(0..=SIZE as u32 - 1) as usize])
+    }
+
     /// The index of the next transaction.
     pub(crate) fn deal(&mut self, random: &mut Random) -> usize {
         if self.dealt == SIZE {

@@ -2,6 +2,7 @@
 
 use dbdyno_model::connection::Engine;
 
+use super::names::statements;
 use super::schema::Table;
 use super::{Config, mysql, postgres};
 use crate::ledger::{Ledger, Step};
@@ -46,18 +47,37 @@ pub(super) fn identity(engine: Engine, config: &Config) -> String {
         Engine::Postgres => postgres::VERSION,
         Engine::MySql => mysql::VERSION,
     };
-    let Config { warehouses, seed } = config;
-    format!("version={version} warehouses={warehouses} seed={seed}")
+    let Config {
+        warehouses,
+        seed,
+        sets,
+        layout,
+        foreign_keys,
+    } = config;
+    let layout = layout.name();
+    format!(
+        "version={version} warehouses={warehouses} seed={seed} sets={sets} layout={layout} \
+         foreign_keys={foreign_keys}"
+    )
 }
 
 pub(super) fn ledger(engine: Engine, config: &Config) -> Ledger {
     Ledger::new(engine, LEDGER, identity(engine, config))
 }
 
-/// A table and a warehouse for each unit of work; items belong to none. Large tables come first within
-/// a warehouse, so that the last units are short, and warehouse comes after warehouse, so that tables
-/// grow at their end and threads seldom extend the same file.
-pub(super) fn units(warehouses: u32) -> Vec<(Table, u32)> {
+/// What is loaded at a time: the rows that one warehouse of a set has in a table. Items belong to no
+/// warehouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) set: u32,
+    pub(super) table: Table,
+    pub(super) warehouse: u32,
+}
+
+/// All units of work. Large tables come first within a warehouse, so that the last units are short, and
+/// warehouse comes after warehouse, so that tables grow at their end and threads seldom extend the same
+/// file.
+pub(super) fn units(config: &Config) -> Vec<Unit> {
     const ORDER: [Table; 8] = [
         Table::Stock,
         Table::OrderLine,
@@ -68,47 +88,104 @@ pub(super) fn units(warehouses: u32) -> Vec<(Table, u32)> {
         Table::District,
         Table::Warehouse,
     ];
-    let mut units = vec![(Table::Item, 0)];
-    for warehouse in 1..=warehouses {
-        units.extend(ORDER.map(|table| (table, warehouse)));
+    let mut units = Vec::new();
+    for set in 1..=config.sets {
+        let unit = |table, warehouse| Unit {
+            set,
+            table,
+            warehouse,
+        };
+        units.push(unit(Table::Item, 0));
+        for warehouse in 1..=config.warehouses {
+            units.extend(ORDER.map(|table| unit(table, warehouse)));
+        }
     }
     units
 }
 
 /// As the record of a load names it.
-pub(super) fn unit_name(&(table, warehouse): &(Table, u32)) -> String {
-    format!("{} {warehouse}", table.name())
+pub(super) fn unit_name(unit: &Unit) -> String {
+    let Unit {
+        set,
+        table,
+        warehouse,
+    } = unit;
+    format!("set {set} {} {warehouse}", table.name())
 }
 
 /// Rows of all of them.
-pub(super) fn rows_of(units: &[(Table, u32)], seed: u64) -> u64 {
+pub(super) fn rows_of(config: &Config, units: &[Unit]) -> u64 {
     let each = units.iter();
-    each.map(|&(table, warehouse)| table.rows(seed, warehouse))
+    each.map(|unit| unit.table.rows(config.set_seed(unit.set), unit.warehouse))
         .sum()
 }
 
-pub(super) fn steps(statements: &[(Table, &str)]) -> Vec<Step> {
-    let each = statements.iter();
-    each.map(|&(table, sql)| Step::new(table.name(), sql))
-        .collect()
+/// The statements of all sets.
+pub(super) fn steps(config: &Config, templates: &[(Table, &str)]) -> Vec<Step> {
+    let each = statements(config, templates).into_iter();
+    each.map(|(table, sql)| Step::new(table, sql)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+    use crate::tpcc::Layout;
 
     #[test]
-    fn every_unit_has_a_name_of_its_own() {
-        let names: std::collections::HashSet<String> = units(3).iter().map(unit_name).collect();
-        assert_eq!(names.len(), 1 + 3 * 8);
-        assert!(names.contains("order_line 3") && names.contains("item 0"));
+    fn every_set_has_all_units_and_rows_of_its_own() {
+        let config = Config {
+            warehouses: 2,
+            sets: 3,
+            ..Config::default()
+        };
+        let all = units(&config);
+        assert_eq!(all.len(), 3 * (1 + 2 * 8));
+        assert!(all.is_sorted_by_key(|unit| (unit.set, unit.warehouse)));
+        let of_a_set = |set: u32| {
+            let units = all.iter().copied().filter(|unit| unit.set == set);
+            rows_of(&config, &units.collect::<Vec<Unit>>())
+        };
+        let alone = Config { sets: 1, ..config };
+        assert_eq!(of_a_set(1), rows_of(&alone, &units(&alone)));
+        assert_ne!(config.set_seed(1), config.set_seed(2));
+        assert_eq!(rows_of(&config, &all), (1..=3).map(of_a_set).sum::<u64>());
     }
 
     #[test]
-    fn loads_of_other_rows_are_told_apart() {
+    fn every_unit_has_a_name_of_its_own() {
+        let config = Config {
+            warehouses: 3,
+            sets: 12,
+            ..Config::default()
+        };
+        let names: HashSet<String> = units(&config).iter().map(unit_name).collect();
+        assert_eq!(names.len(), 12 * (1 + 3 * 8));
+        assert!(names.contains("set 1 order_line 3") && names.contains("set 12 item 0"));
+    }
+
+    #[test]
+    fn steps_are_about_the_tables_of_every_set() {
+        let config = Config {
+            sets: 2,
+            ..Config::default()
+        };
+        let steps = steps(&config, &[(Table::Stock, "ANALYZE TABLE {stock}")]);
+        let told = steps.iter().map(|step| (&*step.table, &*step.sql));
+        let expected = [
+            ("stock1", "ANALYZE TABLE stock1"),
+            ("stock2", "ANALYZE TABLE stock2"),
+        ];
+        assert!(told.eq(expected));
+    }
+
+    #[test]
+    fn loads_of_other_rows_or_tables_are_told_apart() {
         let config = Config {
             warehouses: 3,
             seed: 7,
+            ..Config::default()
         };
         let others = [
             Config { seed: 8, ..config },
@@ -116,11 +193,22 @@ mod tests {
                 warehouses: 4,
                 ..config
             },
+            Config { sets: 2, ..config },
+            Config {
+                layout: Layout::Sysbench,
+                ..config
+            },
+            Config {
+                foreign_keys: false,
+                ..config
+            },
         ];
         for engine in [Engine::Postgres, Engine::MySql] {
-            assert!(identity(engine, &config).ends_with("warehouses=3 seed=7"));
+            let told = identity(engine, &config);
+            let expected = "warehouses=3 seed=7 sets=1 layout=own foreign_keys=true";
+            assert!(told.ends_with(expected), "{told}");
             for other in others {
-                assert_ne!(identity(engine, &config), identity(engine, &other));
+                assert_ne!(told, identity(engine, &other));
             }
         }
     }

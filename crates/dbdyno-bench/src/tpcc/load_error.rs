@@ -2,7 +2,7 @@
 
 use postgres::error::SqlState;
 
-use super::MAX_WAREHOUSES;
+use super::{Config, MAX_SETS, MAX_WAREHOUSES};
 use crate::driver::{TargetError, client_tls_hint, deepest, tls_hint};
 use crate::wire::{ServerError, WireError};
 
@@ -22,6 +22,8 @@ pub enum ClientError {
 pub enum LoadError {
     #[error("cannot load {0} warehouses: between 1 and {MAX_WAREHOUSES} are possible")]
     Warehouses(u32),
+    #[error("cannot load {0} sets of tables: between 1 and {MAX_SETS} are possible")]
+    Sets(u32),
     /// With what is wrong with it.
     #[error("cannot load the tables: {0}")]
     Invalid(String),
@@ -29,7 +31,7 @@ pub enum LoadError {
     Connect { server: String, source: ClientError },
     #[error("cannot create table {table}: it is there already")]
     Exists {
-        table: &'static str,
+        table: String,
         /// None where it was seen before anything was tried.
         source: Option<ClientError>,
     },
@@ -47,6 +49,10 @@ pub enum LoadError {
         object: String,
         source: ClientError,
     },
+    #[error("cannot create routine {name}")]
+    Routine { name: String, source: ClientError },
+    #[error("cannot create routine {0}: there is one of that name that dbdyno has not made")]
+    RoutineTaken(String),
     #[error("the load was stopped")]
     Stopped,
 }
@@ -111,6 +117,20 @@ impl ClientError {
     }
 }
 
+impl Config {
+    /// # Errors
+    /// There is no such database.
+    pub(crate) fn is_possible(&self) -> Result<(), LoadError> {
+        if !(1..=MAX_WAREHOUSES).contains(&self.warehouses) {
+            return Err(LoadError::Warehouses(self.warehouses));
+        }
+        if !(1..=MAX_SETS).contains(&self.sets) {
+            return Err(LoadError::Sets(self.sets));
+        }
+        Ok(())
+    }
+}
+
 impl LoadError {
     /// Whether the server's disk is full.
     #[must_use]
@@ -139,7 +159,7 @@ impl LoadError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Warehouses(_) => Some("choose another number of warehouses"),
-            Self::Invalid(_) => Some("choose another number"),
+            Self::Sets(_) | Self::Invalid(_) => Some("choose another number"),
             Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Exists { .. } => {
                 Some("choose an empty database, or remove an earlier load with bench clean")
@@ -158,18 +178,24 @@ impl LoadError {
                  loaded so far",
             ),
             Self::Sql { source, .. } => sql_hint(source),
+            Self::Routine { source, .. } => routine_hint(source),
+            Self::RoutineTaken(_) => Some("drop it if nobody needs it, or choose another database"),
         }
     }
 
     fn client(&self) -> Option<&ClientError> {
         match self {
-            Self::Connect { source, .. } | Self::Sql { source, .. } => Some(source),
+            Self::Connect { source, .. }
+            | Self::Sql { source, .. }
+            | Self::Routine { source, .. } => Some(source),
             Self::Exists { source, .. } => source.as_ref(),
             Self::Warehouses(_)
+            | Self::Sets(_)
             | Self::Invalid(_)
             | Self::Unfinished { .. }
             | Self::Differs { .. }
             | Self::Unresumable(_)
+            | Self::RoutineTaken(_)
             | Self::Stopped => None,
         }
     }
@@ -215,6 +241,16 @@ fn sql_hint(source: &ClientError) -> Option<&'static str> {
     }
     (source.sqlstate() == Some(SqlState::INSUFFICIENT_PRIVILEGE.code()))
         .then_some("the user needs CREATE on the schema")
+}
+
+fn routine_hint(source: &ClientError) -> Option<&'static str> {
+    // To a database, a table, a routine; for what takes a privilege of the whole server.
+    if let Some(1044 | 1142 | 1227 | 1370) = source.number() {
+        return Some("the user needs CREATE ROUTINE, ALTER ROUTINE and EXECUTE on the database");
+    }
+    (source.sqlstate() == Some(SqlState::INSUFFICIENT_PRIVILEGE.code())).then_some(
+        "the user needs CREATE on the schema, and has to own what an earlier version has made there",
+    )
 }
 
 /// The servers have two errors of their own for it; others only pass on what the system said.
@@ -294,6 +330,30 @@ mod tests {
         assert!(!refused(1062, "Duplicate entry").is_interruption());
         assert!(refused(1213, "Deadlock found").is_deadlock());
         assert!(!refused(1205, "Lock wait timeout exceeded").is_deadlock());
+    }
+
+    #[test]
+    fn the_privilege_that_a_routine_needs_is_named() {
+        let hint = |sqlstate: &str, number| {
+            let error = ServerError {
+                sqlstate: sqlstate.to_owned(),
+                number,
+                message: String::new(),
+                hint: None,
+                fatal: false,
+            };
+            let error = LoadError::Routine {
+                name: "dbdyno_payment".to_owned(),
+                source: WireError::from(error).into(),
+            };
+            assert!(error.to_string().contains("dbdyno_payment"));
+            error.hint().unwrap_or_default()
+        };
+        assert!(hint("42000", Some(1044)).contains("CREATE ROUTINE"));
+        assert!(hint("42000", Some(1370)).contains("ALTER ROUTINE"));
+        assert_eq!(hint("42000", Some(1064)), "");
+        assert!(hint("42501", None).contains("CREATE on the schema"));
+        assert_eq!(hint("42601", None), "");
     }
 
     #[test]

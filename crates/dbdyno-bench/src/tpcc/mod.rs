@@ -1,9 +1,12 @@
 //! TPC-C, revision 5.11: an order-entry workload of nine tables and five transactions.
 //!
 //! What it draws is pure and seeded, and lives here, one file a transaction; the SQL lives in a
-//! folder of the engine under the same file names. Two things differ from the specification, so
-//! that numbers must not be compared with audited results: there is no think or keying time
-//! (clause 5.2.5), and the home warehouse is drawn for each transaction, not fixed for a terminal.
+//! folder of the engine, or of a mode that both engines share, under the same file names; that of
+//! routines on the server in `procedures`. Without [`Think`] two things differ from the
+//! specification: there is no think or keying time (clause 5.2.5), and the home warehouse is drawn
+//! for each transaction, not fixed for a terminal (clause 2.4.1.1). With it both are as asked; what
+//! still differs is that a delivery is not queued but waited for (clause 2.7.2). Either way numbers
+//! must not be compared with audited results.
 
 pub(crate) mod conditions;
 pub(crate) mod control;
@@ -12,15 +15,18 @@ mod customer;
 mod database;
 mod deck;
 mod delivery;
+mod foreign;
 mod load;
 mod load_error;
 pub(crate) mod mysql;
+mod names;
 mod new_order;
 mod order_status;
 mod payment;
 mod plain;
 pub(crate) mod postgres;
 mod priced;
+mod procedures;
 pub(crate) mod random;
 mod rows;
 mod schema;
@@ -29,16 +35,21 @@ pub(crate) mod sql;
 mod stock_level;
 mod stored;
 mod terminal;
+mod think;
+mod user;
 
 pub use conditions::When;
 pub(crate) use database::generate;
-pub use database::{check, clean, load, read_back, resume};
+pub use database::{check, clean, find, install, load, read_back, resume};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
-pub use stored::{ReadBackError, StoredConfig};
+pub use names::Layout;
+pub use stored::{Expected, ReadBackError, StoredConfig};
 pub use terminal::Terminal;
+pub use think::{TERMINALS, Think, response_limits_s};
 
 use crate::wire::WireError;
+use names::Names;
 
 /// Names of the transactions, in the order of their indexes.
 pub const TRANSACTIONS: [&str; 5] = [
@@ -51,6 +62,9 @@ pub const TRANSACTIONS: [&str; 5] = [
 
 /// Warehouse ids are two bytes, so that the keys that begin with them fit eight.
 pub const MAX_WAREHOUSES: u32 = i16::MAX as u32;
+
+/// Each terminal prepares its statements for every set, and servers do not keep any number of them.
+pub const MAX_SETS: u32 = 100;
 
 /// Cardinalities of clause 1.2.1, per warehouse, district or database.
 pub(crate) const DISTRICTS: u32 = 10;
@@ -72,13 +86,64 @@ pub(crate) mod stream {
     pub(crate) const ITEM: u64 = 8;
     pub(crate) const STOCK: u64 = 9;
     pub(crate) const TERMINAL: u64 = 10;
+    pub(crate) const USER: u64 = 11;
 }
 
-/// The size of the database and the seed of its rows.
+/// The size of the database, what its tables look like, and the seed of their rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
+    /// Of each set.
     pub warehouses: u32,
     pub seed: u64,
+    /// All nine tables as many times. A transaction works within one of them.
+    pub sets: u32,
+    pub layout: Layout,
+    pub foreign_keys: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            warehouses: 1,
+            seed: 1,
+            sets: 1,
+            layout: Layout::default(),
+            foreign_keys: true,
+        }
+    }
+}
+
+impl Config {
+    /// `2 sets of 10 warehouses, sysbench's layout, no foreign keys`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let plural = if self.warehouses == 1 { "" } else { "s" };
+        let mut text = format!("{} warehouse{plural}", self.warehouses);
+        if self.sets > 1 {
+            text = format!("{} sets of {text}", self.sets);
+        }
+        if self.layout == Layout::Sysbench {
+            text.push_str(", sysbench's layout");
+        }
+        if !self.foreign_keys {
+            text.push_str(", no foreign keys");
+        }
+        text
+    }
+
+    /// The seed of a set's rows. The first has the load's own.
+    pub(crate) fn set_seed(&self, set: u32) -> u64 {
+        /// The golden ratio of 2^64: seeds that are far apart.
+        const NEXT: u64 = 0x9E37_79B9_7F4A_7C15;
+        let before = u64::from(set.saturating_sub(1));
+        self.seed.wrapping_add(before.wrapping_mul(NEXT))
+    }
+
+    /// The names of each set.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Names> + use<> {
+        let (layout, sets) = (self.layout, self.sets.max(1));
+        (1..=sets).map(move |set| Names::new(layout, set, sets))
+    }
 }
 
 /// How transactions are sent. They measure different things.
@@ -91,10 +156,17 @@ pub enum Mode {
     /// As few round trips as the protocol and the data dependences allow.
     #[default]
     Pipelined,
+    /// A call of a routine on the server, which does the whole transaction.
+    Procedures,
 }
 
 impl Mode {
-    pub const ALL: [Self; 3] = [Self::Unbatched, Self::Batched, Self::Pipelined];
+    pub const ALL: [Self; 4] = [
+        Self::Unbatched,
+        Self::Batched,
+        Self::Pipelined,
+        Self::Procedures,
+    ];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -102,6 +174,7 @@ impl Mode {
             Self::Unbatched => "unbatched",
             Self::Batched => "batched",
             Self::Pipelined => "pipelined",
+            Self::Procedures => "procedures",
         }
     }
 }
@@ -136,4 +209,35 @@ fn missing(what: &str) -> WireError {
 /// An id as the server sends it.
 fn number(value: i64) -> Result<u32, WireError> {
     u32::try_from(value).map_err(|_| WireError::protocol(format!("an id of {value}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_usual_is_not_told() {
+        let config = Config::default();
+        assert_eq!(config.summary(), "1 warehouse");
+        let config = Config {
+            warehouses: 10,
+            sets: 2,
+            layout: Layout::Sysbench,
+            foreign_keys: false,
+            ..config
+        };
+        let expected = "2 sets of 10 warehouses, sysbench's layout, no foreign keys";
+        assert_eq!(config.summary(), expected);
+        assert_eq!(config.names().count(), 2);
+    }
+
+    #[test]
+    fn the_first_set_has_the_seed_of_the_load() {
+        let config = Config {
+            seed: u64::MAX,
+            ..Config::default()
+        };
+        assert_eq!(config.set_seed(1), u64::MAX);
+        assert_ne!(config.set_seed(2), config.set_seed(3));
+    }
 }

@@ -107,7 +107,11 @@ impl Stock {
 impl Head {
     /// Σ ol_amount × (1 − c_discount) × (1 + w_tax + d_tax), rounded to nearest.
     pub(crate) fn total_cents(&self, lines: &[OrderLine]) -> i64 {
-        let sum: i64 = lines.iter().map(|line| line.amount_cents).sum();
+        self.total_of(lines.iter().map(|line| line.amount_cents).sum())
+    }
+
+    /// The same of lines that come to this sum.
+    pub(crate) fn total_of(&self, sum: i64) -> i64 {
         let taxed = 10_000 + self.warehouse_tax + self.district_tax;
         (sum * (10_000 - self.discount) * taxed + 50_000_000) / 100_000_000
     }

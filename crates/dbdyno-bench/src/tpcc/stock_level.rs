@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
+use super::missing;
+use super::names::Names;
 use super::random::Random;
-use super::{DISTRICTS, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,10 +14,10 @@ pub(crate) struct StockLevelInput {
     pub(crate) threshold: u32,
 }
 
-pub(crate) fn draw(random: &mut Random, home: u32) -> StockLevelInput {
+pub(crate) fn draw(random: &mut Random, home: u32, district: u32) -> StockLevelInput {
     StockLevelInput {
         warehouse: home,
-        district: random.uniform(1..=DISTRICTS),
+        district,
         threshold: random.uniform(10..=20),
     }
 }
@@ -28,9 +29,13 @@ pub(crate) struct StockLevel {
 }
 
 impl StockLevel {
-    pub(crate) async fn prepare(session: &mut Session, sql: &str) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        template: &str,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            stock_level: session.prepare(sql).await?,
+            stock_level: session.prepare(&names.sql(template)).await?,
         })
     }
 

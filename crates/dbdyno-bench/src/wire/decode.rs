@@ -1,6 +1,6 @@
 //! Every decoder over the same bytes, for fuzzing.
 
-use super::row::{Reader, Row};
+use super::row::{Reader, Row, TextRow};
 use super::{Column, Engine, Inbound, Login as _, Step, WireError, mysql, postgres};
 
 /// Reads bytes as a server's answers, as a prepared statement and as a login; none of it may panic.
@@ -23,6 +23,7 @@ pub fn decode(engine: Engine, bytes: &[u8]) {
         Engine::Postgres => {
             let mut answers = postgres::Answers::default();
             read(
+                engine,
                 bytes,
                 |inbound| answers.step(inbound),
                 |body| {
@@ -40,6 +41,7 @@ pub fn decode(engine: Engine, bytes: &[u8]) {
             answers.expect(None);
             answers.expect(None);
             read(
+                engine,
                 bytes,
                 |inbound| answers.step(inbound),
                 |body| {
@@ -65,17 +67,21 @@ fn filled(bytes: &[u8]) -> Inbound {
 }
 
 fn read(
+    engine: Engine,
     bytes: &[u8],
     mut step: impl FnMut(&mut Inbound) -> Result<Step, WireError>,
     row: impl Fn(&[u8]),
 ) {
+    let text = |body: &[u8]| drop(TextRow { engine, body }.fields());
     row(bytes);
+    text(bytes);
     let mut inbound = filled(bytes);
     let mut refusals = 0;
     while refusals < 8 {
         match step(&mut inbound) {
             Ok(Step::More | Step::SendFile) => return,
             Ok(Step::Row(range)) => row(inbound.slice(range)),
+            Ok(Step::TextRow(range)) => text(inbound.slice(range)),
             Ok(Step::Done(_)) => {}
             Err(_) => refusals += 1,
         }

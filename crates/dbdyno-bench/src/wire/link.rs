@@ -1,7 +1,7 @@
 //! A connection that is waited for: loading and checking do one thing after the other.
 
 use crate::reactor::{Alarm, Reactor};
-use crate::wire::{Cancel, Done, Params, Row, Session, Statement, Target, WireError};
+use crate::wire::{Cancel, Done, Params, Row, Session, Statement, Target, TextRow, WireError};
 
 /// A session with an event loop of its own. It stays on the thread that opened it.
 #[derive(Debug)]
@@ -36,6 +36,15 @@ impl Link {
             session.queue_text(sql);
             session.done().await
         })
+    }
+
+    /// See [`Session::text_rows`].
+    pub(crate) fn text_rows(
+        &mut self,
+        sql: &str,
+        mut on_row: impl FnMut(TextRow<'_>) -> Result<(), WireError>,
+    ) -> Result<Done, WireError> {
+        wait(&self.reactor, self.session.text_rows(sql, &mut on_row))
     }
 
     /// # Errors

@@ -11,6 +11,7 @@ mod cancel;
 mod decode;
 mod error;
 mod inbound;
+mod isolation;
 mod link;
 mod login;
 pub mod mysql;
@@ -28,6 +29,7 @@ use std::ops::Range;
 #[doc(hidden)]
 pub use decode::decode;
 pub use error::{ServerError, WireError};
+pub use isolation::Isolation;
 pub use link::Link;
 pub use params::Params;
 pub use row::Row;
@@ -38,6 +40,7 @@ pub use target::{Engine, Target, Tls};
 pub(crate) use cancel::Cancel;
 pub(crate) use inbound::Inbound;
 pub(crate) use login::{Login, LoginStep};
+pub(crate) use row::TextRow;
 
 /// A statement that one connection has prepared.
 #[derive(Debug)]
@@ -70,6 +73,8 @@ pub(crate) enum Step {
     More,
     /// A row lies there, until the buffer is next read into.
     Row(Range<usize>),
+    /// The same as text, where the command was sent as text.
+    TextRow(Range<usize>),
     /// The command has ended, and what follows belongs to the next.
     Done(Done),
     /// MySQL asks for the data of LOAD DATA LOCAL.

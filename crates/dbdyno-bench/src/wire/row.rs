@@ -1,6 +1,6 @@
 //! A row of an answer, read column by column.
 
-use super::{WireError, mysql, postgres};
+use super::{Engine, WireError, mysql, postgres};
 
 /// Reads the columns of one row in order; each call takes the next.
 #[derive(Debug)]
@@ -70,6 +70,23 @@ impl<'a> Row<'a> {
 
     pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         self.try_bytes()?.ok_or_else(null)
+    }
+}
+
+/// A row of a command that was sent as text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextRow<'a> {
+    pub(crate) engine: Engine,
+    pub(crate) body: &'a [u8],
+}
+
+impl TextRow<'_> {
+    /// As the server writes them, none for NULL. What is not UTF-8 is replaced.
+    pub(crate) fn fields(self) -> Result<Vec<Option<String>>, WireError> {
+        match self.engine {
+            Engine::Postgres => postgres::text_fields(self.body),
+            Engine::MySql => mysql::text_fields(self.body),
+        }
     }
 }
 

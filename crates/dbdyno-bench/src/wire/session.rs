@@ -4,10 +4,12 @@ use std::io;
 use std::time::Instant;
 
 use super::opening::Opening;
-use super::row::Reader;
+use super::row::{Reader, TextRow};
 use super::stream::Stream;
 use super::target::{Engine, Target};
-use super::{Cancel, Done, Inbound, Params, Row, Statement, Step, WireError, mysql, postgres};
+use super::{
+    Cancel, Done, Inbound, Isolation, Params, Row, Statement, Step, WireError, mysql, postgres,
+};
 use crate::reactor::Reactor;
 
 #[derive(Debug)]
@@ -15,6 +17,9 @@ enum Protocol {
     Postgres(postgres::Answers),
     MySql(mysql::Answers),
 }
+
+/// Takes the rows of a command that was sent as text.
+type TextTaker<'a> = dyn FnMut(TextRow<'_>) -> Result<(), WireError> + 'a;
 
 /// What a session has done since it was opened, preparing left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,6 +56,8 @@ pub struct Session {
     round_trips: u64,
     cancel: Option<Cancel>,
     in_transaction: bool,
+    /// As it was asked for.
+    isolation: Option<Isolation>,
 }
 
 impl Session {
@@ -115,7 +122,25 @@ impl Session {
             round_trips: 0,
             cancel,
             in_transaction: false,
+            isolation: None,
         })
+    }
+
+    /// Keeps all transactions to come apart from others in this way.
+    ///
+    /// # Errors
+    /// The server refuses, or is lost.
+    pub async fn isolate(&mut self, level: Isolation) -> Result<(), WireError> {
+        self.drain().await?;
+        self.queue_text(&level.statement(self.engine()));
+        self.done().await?;
+        self.isolation = Some(level);
+        Ok(())
+    }
+
+    /// What [`Self::isolate`] was last told.
+    pub(crate) fn isolation(&self) -> Option<Isolation> {
+        self.isolation
     }
 
     /// Placeholders are the engine's own: `$1` or `?`.
@@ -163,7 +188,7 @@ impl Session {
         Ok(())
     }
 
-    /// Queues statements as text, such as BEGIN. Rows that they return are passed over.
+    /// Queues statements as text, such as BEGIN.
     pub fn queue_text(&mut self, sql: &str) {
         match &mut self.protocol {
             Protocol::Postgres(_) => postgres::query(&mut self.out, sql),
@@ -191,7 +216,7 @@ impl Session {
     /// # Errors
     /// The server refused the command, or is lost.
     pub async fn done(&mut self) -> Result<Done, WireError> {
-        self.answer(None, |_| Ok(()), no_file).await
+        self.answer(None, |_| Ok(()), None, no_file).await
     }
 
     /// The same with each row; the statement is the one that was queued.
@@ -204,7 +229,21 @@ impl Session {
         statement: &Statement,
         on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
     ) -> Result<Done, WireError> {
-        self.answer(Some(statement), on_row, no_file).await
+        self.answer(Some(statement), on_row, None, no_file).await
+    }
+
+    /// Runs statements as text and hands out their rows, which come as text too.
+    ///
+    /// # Errors
+    /// Those of [`Self::rows`].
+    pub(crate) async fn text_rows(
+        &mut self,
+        sql: &str,
+        on_row: &mut dyn FnMut(TextRow<'_>) -> Result<(), WireError>,
+    ) -> Result<Done, WireError> {
+        self.drain().await?;
+        self.queue_text(sql);
+        self.answer(None, |_| Ok(()), Some(on_row), no_file).await
     }
 
     /// Runs one statement that asks for a file, LOAD DATA LOCAL, and sends what `next` puts into
@@ -223,7 +262,7 @@ impl Session {
         }
         self.drain().await?;
         self.queue_text(sql);
-        self.answer(None, |_| Ok(()), next).await
+        self.answer(None, |_| Ok(()), None, next).await
     }
 
     /// Takes all answers that are still to come, refusals included.
@@ -286,16 +325,23 @@ impl Session {
         self.cancel.as_ref()
     }
 
+    /// The event loop that the session lives on.
+    pub(crate) fn reactor(&self) -> &Reactor {
+        self.stream.reactor()
+    }
+
     async fn answer(
         &mut self,
         statement: Option<&Statement>,
         mut on_row: impl FnMut(Row<'_>) -> Result<(), WireError>,
+        mut on_text: Option<&mut TextTaker<'_>>,
         mut next_part: impl FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<Done, WireError> {
         if self.outstanding == 0 {
             return Err(WireError::protocol("no command is waiting for an answer"));
         }
         self.flush().await?;
+        let engine = self.engine();
         let mut failed = None;
         loop {
             let step = match &mut self.protocol {
@@ -318,6 +364,12 @@ impl Session {
                         }
                     };
                     failed = row.and_then(|row| on_row(Row(row))).err();
+                }
+                Ok(Step::TextRow(range)) => {
+                    if let (Some(on_text), None) = (&mut on_text, &failed) {
+                        let body = self.inbound.slice(range);
+                        failed = on_text(TextRow { engine, body }).err();
+                    }
                 }
                 Ok(Step::Done(done)) => {
                     self.outstanding -= 1;

@@ -44,6 +44,10 @@ impl Stream {
         self.tls.is_some()
     }
 
+    pub(crate) fn reactor(&self) -> &Reactor {
+        &self.reactor
+    }
+
     /// # Errors
     /// The server cannot be reached before the deadline: the last address's reason.
     pub(crate) async fn connect(

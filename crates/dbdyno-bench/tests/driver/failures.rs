@@ -86,12 +86,12 @@ SELECT * FROM typed WHERE a <> b OR b <> c OR d <> e OR f <> e::numeric OR g <> 
     for (text, message, hint) in [
         (
             "SELECT 1;\nSELEC 2;",
-            "load.sql:2: syntax error at or near \"SELEC\" (42601)",
+            "load.sql:2:1: syntax error at or near \"SELEC\" (42601)",
             "",
         ),
         (
             "SELECT * FROM nowhere",
-            "load.sql:1: relation \"nowhere\" does not exist (42P01)",
+            "load.sql:1:1: relation \"nowhere\" does not exist (42P01)",
             "setup",
         ),
         (
@@ -115,7 +115,7 @@ SELECT * FROM typed WHERE a <> b OR b <> c OR d <> e OR f <> e::numeric OR g <> 
         .observe(until, &mut NoSampler, &mut |_| ())
         .unwrap_err();
     assert!(
-        error.to_string().contains("load.sql:2: ") && error.to_string().contains("smallint"),
+        error.to_string().contains("load.sql:2:1: ") && error.to_string().contains("smallint"),
         "{error}"
     );
 
@@ -128,7 +128,7 @@ SELECT * FROM typed WHERE a <> b OR b <> c OR d <> e OR f <> e::numeric OR g <> 
     assert!(
         error
             .to_string()
-            .contains("load.sql:2: relation \"typed\" already exists"),
+            .contains("load.sql:2:1: relation \"typed\" already exists"),
         "{error}"
     );
 

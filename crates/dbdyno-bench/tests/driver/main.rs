@@ -5,8 +5,10 @@
 
 mod ends;
 mod failures;
+mod isolation;
 mod pace;
 mod reconnect;
+mod think;
 mod tls;
 mod tpcc;
 

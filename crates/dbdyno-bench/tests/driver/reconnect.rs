@@ -19,6 +19,7 @@ fn a_server_that_is_killed_twice_is_loaded_again_and_lost_nothing() {
     let config = tpcc::Config {
         warehouses: 1,
         seed: 3,
+        ..tpcc::Config::default()
     };
     let workload = Workload::Tpcc(config, tpcc::Mode::default());
     let loaded = workload.load(&connection, 2, &|_| (), &false.into());

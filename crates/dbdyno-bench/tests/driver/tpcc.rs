@@ -14,6 +14,7 @@ fn tpcc_runs_and_stays_consistent() {
     let data = tpcc::Config {
         warehouses: 1,
         seed: 7,
+        ..tpcc::Config::default()
     };
     let workload = Workload::Tpcc(data, tpcc::Mode::default());
     let connection = fixture.connection();

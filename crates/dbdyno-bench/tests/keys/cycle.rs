@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::friends;
-use dbdyno_bench::keys::{self, Config, Footprint, Key, Kind, Order, Terminal};
+use dbdyno_bench::keys::{self, Config, Key, Kind, Order, Terminal};
 use dbdyno_bench::reactor::{Alarm, Reactor};
 use dbdyno_bench::tpcc::When;
 use dbdyno_bench::wire::{Link, Session, Target, WireError};
+use dbdyno_model::Footprint;
 use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, install, read_back};
 use dbdyno_testing::all_binaries;
 
 use super::{failing, load_quietly, number, run, start};
@@ -12,7 +12,8 @@ fn what_the_terminals_count_is_what_the_database_holds() {
     // Every version as `tune` drives it, and one of them in each other way.
     let all = all_binaries();
     let first = all.first().expect("a server").clone();
-    let others = [Mode::Unbatched, Mode::Batched].map(|mode| (first.clone(), mode));
+    let others = [Mode::Unbatched, Mode::Batched, Mode::Procedures];
+    let others = others.map(|mode| (first.clone(), mode));
     let all = all.into_iter().map(|binaries| (binaries, Mode::Pipelined));
     for (binaries, mode) in all.chain(others) {
         let running = start(binaries);
@@ -20,12 +21,14 @@ fn what_the_terminals_count_is_what_the_database_holds() {
         let config = Config {
             warehouses: 2,
             seed: 4,
+            ..Config::default()
         };
         load_quietly(&connection, &config, 2);
         let stored = read_back(&connection).unwrap();
         assert_eq!((stored.config, stored.constants), (config, constants(4)));
         assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
 
+        install(&connection, &config, mode).unwrap();
         let counts = run(&connection, &config, mode, 4, 460);
         assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
 

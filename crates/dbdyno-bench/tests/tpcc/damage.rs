@@ -103,6 +103,7 @@ fn every_damage_is_named() {
     let config = Config {
         warehouses: 1,
         seed: 9,
+        ..Config::default()
     };
     load_quietly(&connection, &config, 2);
     run(&connection, &config, Mode::Pipelined, 4, 100);

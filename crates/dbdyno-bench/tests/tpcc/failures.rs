@@ -1,5 +1,6 @@
 //! Attempts that fail half-way: the cause is told, nothing is left behind, the input can be repeated.
 
+use dbdyno_bench::tpcc::install;
 use dbdyno_testing::binaries;
 
 use super::*;
@@ -15,19 +16,17 @@ fn state(client: &mut Client) -> String {
 }
 
 /// A terminal that has drawn a new order and waits for no lock.
-async fn about_to_order(reactor: &Reactor, connection: &Connection, stored: &Config) -> Terminal {
+async fn about_to_order(
+    reactor: &Reactor,
+    connection: &Connection,
+    stored: &Config,
+    mode: Mode,
+) -> Terminal {
     let target = target(connection).unwrap();
     let session = Session::open(reactor, &target).await.unwrap();
-    let mut terminal = Terminal::prepare(
-        session,
-        stored,
-        Mode::Pipelined,
-        &constants(stored.seed),
-        3,
-        0,
-    )
-    .await
-    .unwrap();
+    let constants = constants(stored.seed);
+    let terminal = Terminal::prepare(session, stored, mode, &constants, 3, 0);
+    let mut terminal = terminal.await.unwrap();
     terminal.session().queue_text("SET lock_timeout = '50ms'");
     terminal.session().done().await.unwrap();
     while terminal.next() != 0 {}
@@ -41,12 +40,21 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
     let stored = Config {
         warehouses: 1,
         seed: 2,
+        ..Config::default()
     };
     load_quietly(&connection, &stored, 2);
+    for mode in [Mode::Pipelined, Mode::Procedures] {
+        install(&connection, &stored, mode).unwrap();
+        fails_and_is_repeated(&connection, &stored, mode);
+        assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
+    }
+}
+
+fn fails_and_is_repeated(connection: &Connection, stored: &Config, mode: Mode) {
     let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
-    let about_to_order = about_to_order(&reactor, &connection, &stored);
+    let about_to_order = about_to_order(&reactor, connection, stored, mode);
     let mut terminal = reactor.block_on(about_to_order).unwrap();
-    let mut other = client(&connection);
+    let mut other = client(connection);
     let before = state(&mut other);
 
     // Each makes another statement of the transaction the first to fail; those behind it fail too.
@@ -59,7 +67,7 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
         other.batch_execute(block).unwrap();
         let error = reactor.block_on(terminal.execute()).unwrap().unwrap_err();
         let code = error.server().map(|server| server.sqlstate.as_str());
-        assert_eq!(code, Some("55P03"), "{block}: {error:?}");
+        assert_eq!(code, Some("55P03"), "{mode:?} {block}: {error:?}");
         reactor.block_on(terminal.rollback()).unwrap().unwrap();
         other.batch_execute("ROLLBACK").unwrap();
         assert_eq!(state(&mut other), before, "{block}");
@@ -84,5 +92,4 @@ fn a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
     let end = reactor.block_on(terminal.execute()).unwrap().unwrap();
     assert_eq!(end, End::Committed);
     assert_ne!(state(&mut other), before);
-    assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
 }

@@ -5,8 +5,11 @@
 mod counts;
 mod damage;
 mod failures;
+mod isolation;
+mod layouts;
 mod loads;
 mod mysql;
+mod procedures;
 mod resume;
 
 use std::collections::BTreeSet;
@@ -15,7 +18,9 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno_bench::driver::{ClientTarget, target};
 use dbdyno_bench::reactor::{Alarm, Reactor};
-use dbdyno_bench::tpcc::{Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load};
+use dbdyno_bench::tpcc::{
+    Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load, read_back,
+};
 use dbdyno_bench::wire::{Session, Target};
 use dbdyno_model::connection::Connection;
 use dbdyno_target::lab::Binaries;
@@ -47,7 +52,8 @@ fn load_quietly(connection: &Connection, config: &Config, threads: usize) -> u64
 
 /// Names of the checks that fail.
 fn failing(connection: &Connection, when: When) -> BTreeSet<String> {
-    let checks = check(connection, when).unwrap();
+    let stored = read_back(connection).unwrap();
+    let checks = check(connection, &stored.config, when).unwrap();
     let numbers: Vec<String> = (1..=12).map(|number| format!("3.3.2.{number}")).collect();
     let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names, numbers);
@@ -60,6 +66,28 @@ fn failing(connection: &Connection, when: When) -> BTreeSet<String> {
             check.name
         })
         .collect()
+}
+
+/// Each of so many transactions is one statement and one round trip where routines do them.
+fn one_statement_each(connection: &Connection, stored: &Config, transactions: u32) {
+    let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
+    let target = target(connection).unwrap();
+    let running = async {
+        let session = Session::open(&reactor, &target).await.unwrap();
+        let constants = constants(stored.seed);
+        let terminal = Terminal::prepare(session, stored, Mode::Procedures, &constants, 5, 0);
+        let mut terminal = terminal.await.unwrap();
+        for _ in 0..transactions {
+            let before = terminal.session().sent();
+            let transaction = TRANSACTIONS[terminal.next()];
+            terminal.execute().await.unwrap();
+            let after = terminal.session().sent();
+            let statements = after.statements - before.statements;
+            let round_trips = after.round_trips - before.round_trips;
+            assert_eq!((statements, round_trips), (1, 1), "{transaction}");
+        }
+    };
+    reactor.block_on(running).unwrap();
 }
 
 #[derive(Default, Debug)]

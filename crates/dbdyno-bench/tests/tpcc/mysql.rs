@@ -3,7 +3,10 @@
 mod counts;
 mod damage;
 mod failures;
+mod isolation;
+mod layouts;
 mod loads;
+mod procedures;
 mod resume;
 
 use dbdyno_bench::driver::target;

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use dbdyno_bench::tpcc::{LoadError, Loaded, Progress, ReadBackError, clean, read_back, resume};
+use dbdyno_bench::Workload;
+use dbdyno_bench::tpcc::{
+    Layout, LoadError, Loaded, Progress, ReadBackError, clean, read_back, resume,
+};
 use dbdyno_testing::binaries;
 
 use super::*;
@@ -11,6 +14,21 @@ use super::*;
 const CONFIG: Config = Config {
     warehouses: 2,
     seed: 5,
+    sets: 1,
+    layout: Layout::Own,
+    foreign_keys: true,
+};
+/// Two sets each, of as many rows together.
+const BARE: Config = Config {
+    warehouses: 1,
+    sets: 2,
+    foreign_keys: false,
+    ..CONFIG
+};
+const SYSBENCH: Config = Config {
+    layout: Layout::Sysbench,
+    foreign_keys: true,
+    ..BARE
 };
 const SETTINGS: [(&str, &str); 1] = [("fsync", "off")];
 
@@ -44,12 +62,52 @@ fn state(connection: &Connection) -> Vec<String> {
 }
 
 /// What an undisturbed load leaves.
-fn whole(running: &Running) -> Vec<String> {
+fn whole(running: &Running, config: &Config) -> Vec<String> {
     let connection = running.database("whole");
-    load_quietly(&connection, &CONFIG, 2);
+    load_quietly(&connection, config, 2);
     let state = state(&connection);
-    assert_eq!(state.len(), 1 + 10, "{state:?}");
+    assert_eq!(state.len() as u32, 1 + 9 * config.sets + 1, "{state:?}");
     state
+}
+
+/// Loads that are none of this one, each with what tells it apart.
+fn others(config: Config) -> [(Config, &'static str); 4] {
+    let layout = match config.layout {
+        Layout::Own => Layout::Sysbench,
+        Layout::Sysbench => Layout::Own,
+    };
+    let sets = config.sets + 7;
+    let foreign_keys = !config.foreign_keys;
+    [
+        (Config { seed: 6, ..config }, "seed="),
+        (Config { sets, ..config }, "sets="),
+        (Config { layout, ..config }, "layout="),
+        (
+            Config {
+                foreign_keys,
+                ..config
+            },
+            "foreign_keys=",
+        ),
+    ]
+}
+
+/// What is another load is not gone on with, and both are named.
+fn others_are_refused(connection: &Connection, config: &Config) {
+    for (other, field) in others(*config) {
+        let refused = to_the_end(connection, &other).unwrap_err();
+        let LoadError::Differs { found, wanted } = &refused else {
+            panic!("{field}: {refused:?}");
+        };
+        let of = |identity: &str| {
+            let words = identity.split(' ').map(str::to_owned);
+            words.partition::<Vec<String>, _>(|word| word.starts_with(field))
+        };
+        let ((found, same), (wanted, as_well)) = (of(found), of(wanted));
+        assert_eq!((found.len(), wanted.len()), (1, 1), "{refused}");
+        assert_ne!(found, wanted);
+        assert_eq!(same, as_well);
+    }
 }
 
 fn go_on(
@@ -67,18 +125,33 @@ fn to_the_end(connection: &Connection, config: &Config) -> Result<Loaded, LoadEr
 
 #[test]
 fn a_load_that_was_stopped_anywhere_goes_on_from_there() {
+    stopped_anywhere(&CONFIG);
+}
+
+#[test]
+fn a_load_of_several_sets_without_foreign_keys_goes_on_from_anywhere() {
+    stopped_anywhere(&BARE);
+}
+
+#[test]
+fn a_load_of_the_tables_of_sysbench_goes_on_from_anywhere() {
+    stopped_anywhere(&SYSBENCH);
+}
+
+fn stopped_anywhere(config: &Config) {
     let running = start(binaries());
-    let whole = whole(&running);
+    let whole = whole(&running, config);
     let connection = running.database("cut");
-    let other = Config { seed: 6, ..CONFIG };
+    let foreign_keys = i64::from(10 * config.sets);
     let points: [&(dyn Fn(Progress) -> bool + Sync); 6] = [
         &|_| true,
         &|at| at.phase == "rows" && at.rows > at.rows_total / 3,
         &|at| at.phase == "rows" && at.rows > at.rows_total / 2,
         &|at| at.phase == "analyze",
         &|at| at.phase == "keys",
-        &|at| at.phase == "keys" && number(&connection, FOREIGN_KEYS) == 10,
+        &|at| at.phase == "keys" && number(&connection, FOREIGN_KEYS) == foreign_keys,
     ];
+    let points = &points[..if config.foreign_keys { 6 } else { 5 }];
     for (index, point) in points.iter().enumerate() {
         let stop = AtomicBool::new(false);
         let progress = |at: Progress| {
@@ -88,7 +161,7 @@ fn a_load_that_was_stopped_anywhere_goes_on_from_there() {
             }
         };
         // There is nothing to resume at first: it begins.
-        let stopped = go_on(&connection, &CONFIG, &progress, &stop).unwrap_err();
+        let stopped = go_on(&connection, config, &progress, &stop).unwrap_err();
         assert!(
             matches!(stopped, LoadError::Stopped),
             "{index}: {stopped:?}"
@@ -96,30 +169,43 @@ fn a_load_that_was_stopped_anywhere_goes_on_from_there() {
         assert!(stopped.hint().unwrap().contains("--resume"));
         let unfinished = read_back(&connection).unwrap_err();
         assert!(matches!(unfinished, ReadBackError::Unfinished));
-
-        let refused = to_the_end(&connection, &other).unwrap_err();
-        let LoadError::Differs { found, wanted } = &refused else {
-            panic!("{index}: {refused:?}");
-        };
-        assert!(found.contains("seed=5") && wanted.contains("seed=6"));
+        others_are_refused(&connection, config);
     }
-    let last = to_the_end(&connection, &CONFIG).unwrap();
+    let last = to_the_end(&connection, config).unwrap();
     assert_eq!(last.rows, 0, "all rows were there: {last:?}");
     assert_eq!(state(&connection), whole);
     assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
 
     // What has ended is left alone.
-    let nothing = to_the_end(&connection, &CONFIG).unwrap();
+    let nothing = to_the_end(&connection, config).unwrap();
     assert_eq!(nothing, Loaded::NOTHING);
-    let refused = to_the_end(&connection, &other).unwrap_err();
-    assert!(matches!(refused, LoadError::Differs { .. }), "{refused:?}");
+    others_are_refused(&connection, config);
     assert_eq!(state(&connection), whole);
+}
+
+#[test]
+fn what_is_left_of_several_sets_is_cleaned_and_routines_are_made_in_the_end() {
+    let running = start(binaries());
+    let connection = running.database("cut");
+    let workload = Workload::Tpcc(BARE, Mode::Procedures);
+    let stop = AtomicBool::new(true);
+    let resume = || workload.resume(&connection, 2, &|_| (), &stop);
+    resume().unwrap_err();
+    assert!(clean(&connection).unwrap());
+    let left = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    assert_eq!(number(&connection, left), 0);
+
+    resume().unwrap_err();
+    stop.store(false, Ordering::Relaxed);
+    resume().unwrap();
+    one_statement_each(&connection, &BARE, 46);
+    assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
 }
 
 #[test]
 fn a_load_that_lost_its_backends_goes_on() {
     let running = start(binaries());
-    let whole = whole(&running);
+    let whole = whole(&running, &CONFIG);
     let connection = running.database("cut");
     for (kind, phase) in [("COPY%", "rows"), ("CREATE%", "keys")] {
         let end = format!(
@@ -149,7 +235,7 @@ fn a_load_that_lost_its_backends_goes_on() {
 #[test]
 fn a_load_whose_server_was_killed_goes_on() {
     let mut running = start(binaries());
-    let whole = whole(&running);
+    let whole = whole(&running, &CONFIG);
     let mut connection = running.database("cut");
     for share in [4, 2] {
         let due = AtomicBool::new(false);
@@ -184,7 +270,7 @@ fn a_load_whose_server_was_killed_goes_on() {
 #[test]
 fn two_loads_at_once_load_no_row_twice() {
     let running = start(binaries());
-    let whole = whole(&running);
+    let whole = whole(&running, &CONFIG);
     let connection = running.database("cut");
     let begun = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -235,13 +321,7 @@ fn what_cannot_be_resumed_is_refused_by_name() {
         .batch_execute("CREATE TABLE orders (x integer)")
         .unwrap();
     let refused = to_the_end(&connection, &CONFIG).unwrap_err();
-    let taken = matches!(
-        refused,
-        LoadError::Exists {
-            table: "orders",
-            ..
-        }
-    );
+    let taken = matches!(&refused, LoadError::Exists { table, .. } if table == "orders");
     assert!(taken, "{refused:?}");
     assert_eq!(number(&connection, "SELECT count(*) FROM orders"), 0);
 }

@@ -1,6 +1,8 @@
 //! Documents of `bench` that the snapshots here show.
 
-use dbdyno_model::bench::{Bench, Target, Warning};
+use dbdyno_model::Fact;
+use dbdyno_model::bench::{Bench, Limit, Target, Warning};
+use dbdyno_model::footprint::{Fill, Footprint};
 use dbdyno_model::run::{Check, DriverUse, Latency, OpenLoop, Second, ServerUse, TransactionStats};
 use dbdyno_model::tune::Machine;
 
@@ -9,6 +11,7 @@ fn latency(factor: f64) -> Latency {
         count: 18_960,
         mean: 2.9 * factor,
         p50: 2.41 * factor,
+        p90: Some(6.3 * factor),
         p95: 8.41 * factor,
         p99: 12.6 * factor,
         p999: 31.0 * factor,
@@ -36,6 +39,7 @@ pub(super) fn closed() -> Bench {
         description: "TPC-C, 10 warehouses, no think time".into(),
         mode: Some("pipelined".into()),
         transport: "unix socket".into(),
+        isolation: Some("read-committed".into()),
         target: Target {
             address: "postgres://app@/run/postgresql/tpcc".into(),
             engine: "PostgreSQL".into(),
@@ -142,6 +146,65 @@ pub(super) fn overloaded() -> Bench {
     }
 }
 
+/// Inserts into a table whose size is known, but not all of how full it is.
+pub(super) fn inserts() -> Bench {
+    let origin = "pgstattuple";
+    Bench {
+        workload: "inserts".into(),
+        description: "inserts: uuid_v4 keys in random order, 10 rows a statement, autocommit, \
+                      1000000 rows loaded"
+            .into(),
+        mode: None,
+        notpm: None,
+        rows_per_s: Some(31_600.0),
+        footprint: Some(Footprint {
+            rows: 1_189_600,
+            table_bytes: Fact::known(170 << 20, origin),
+            index_bytes: Fact::known(52 << 20, origin),
+            total_bytes: Fact::known(222 << 20, origin),
+            allocated_bytes: Fact::unknown("PostgreSQL does not tell", origin),
+            fills: vec![
+                Fill {
+                    name: "dbdyno_keys".into(),
+                    pages: Fact::known(21_760, origin),
+                    fill: Fact::known(0.973, origin),
+                },
+                Fill {
+                    name: "dbdyno_keys_pkey".into(),
+                    pages: Fact::unknown("extension pgstattuple is not installed", origin),
+                    fill: Fact::unknown("extension pgstattuple is not installed", origin),
+                },
+            ],
+        }),
+        ..closed()
+    }
+}
+
+/// Users at the terminals of ten warehouses; one kind of transaction is too slow, one never came.
+pub(super) fn thinking() -> Bench {
+    let limit = |name: &str, limit_s: f64, p90_ms: Option<f64>| Limit {
+        transaction: name.into(),
+        limit_s,
+        p90_ms,
+        passed: p90_ms.map(|ms| ms < limit_s * 1e3),
+    };
+    Bench {
+        description: "TPC-C, 10 warehouses, keying and think times".into(),
+        think: Some(1.0),
+        notpm: Some(124.3),
+        notpm_most: Some(128.6),
+        limits: vec![
+            limit("new_order", 5.0, Some(8.82)),
+            limit("payment", 5.0, Some(3.78)),
+            limit("order_status", 5.0, None),
+            limit("delivery", 5.0, Some(5_210.0)),
+            limit("stock_level", 20.0, Some(12.4)),
+        ],
+        connections: 100,
+        ..closed()
+    }
+}
+
 pub(super) fn nothing_known() -> Bench {
     Bench {
         complete: false,
@@ -149,6 +212,7 @@ pub(super) fn nothing_known() -> Bench {
         per_transaction: Vec::new(),
         notpm: None,
         mode: None,
+        isolation: None,
         statements_per_transaction: None,
         round_trips_per_transaction: None,
         tps: 0.0,

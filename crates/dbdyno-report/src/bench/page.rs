@@ -1,13 +1,19 @@
 //! The end of one run: the number, what it was measured with, and whether to trust it.
 
-use dbdyno_model::Bench;
-use dbdyno_model::run::Latency;
+use std::collections::BTreeMap;
 
+use dbdyno_model::run::Latency;
+use dbdyno_model::{Bench, Fact, Footprint};
+
+use super::limits;
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
 use crate::table::{Align, Table};
 use crate::text::{clean, cut, hang, narrow_page_width, page, plural, wrap};
+
+/// Pages read for a transaction below which all came from the cache.
+const LEAST_PAGES: f64 = 0.01;
 
 /// The page of one run.
 #[must_use]
@@ -22,10 +28,12 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     lines.push(String::new());
     lines.extend(series(run, width));
     lines.extend(latencies(run, width));
+    lines.extend(limits::table(run, width));
     lines.push(String::new());
     for (name, text) in figures(run) {
         lines.extend(hang(&format!("{name:<12}"), &text, width));
     }
+    lines.extend(tables(run, width));
     lines.extend(errors(run, width, style));
     lines.extend(checks(run, width, style));
     lines.extend(warnings(run, width, style));
@@ -48,6 +56,9 @@ fn headline(run: &Bench) -> String {
             number::measured(high)
         ));
     }
+    if let Some(rows) = run.rows_per_s {
+        text.push_str(&format!(", {} rows a second", number::measured(rows)));
+    }
     if let Some(notpm) = run.notpm {
         text.push_str(&format!(
             ", {} new orders a minute",
@@ -63,9 +74,11 @@ fn headline(run: &Bench) -> String {
 /// On what, with what.
 fn what(run: &Bench) -> String {
     let mode = run.mode.as_deref().map(|mode| format!(", {mode}"));
+    let isolation = run.isolation.as_deref();
+    let isolation = isolation.map(|level| format!(", isolation {level}"));
     let target = &run.target;
     clean(&format!(
-        "{}{}; {} {} over {}, {}; seed {}; {} measured behind {} of warm-up",
+        "{}{}; {} {} over {}{}, {}; seed {}; {} measured behind {} of warm-up",
         run.description,
         mode.unwrap_or_default(),
         target.engine,
@@ -74,6 +87,7 @@ fn what(run: &Bench) -> String {
             "unix socket" => "the unix socket",
             transport => transport,
         },
+        isolation.unwrap_or_default(),
         plural(run.connections.into(), "connection"),
         run.seed,
         number::duration(run.seconds),
@@ -141,7 +155,10 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
             format!("{} µs of CPU each", number::measured(us))
         })
     };
-    let mut figures = Vec::new();
+    let mut figures: Vec<_> = limits::notpm(run)
+        .map(|text| ("NOTPM", text))
+        .into_iter()
+        .collect();
     let sent = run
         .statements_per_transaction
         .zip(run.round_trips_per_transaction);
@@ -206,6 +223,10 @@ fn server(run: &Bench, cpu: &str) -> String {
             "{} of page reads from its cache",
             number::share(share)
         ));
+        let each = read as f64 / run.transactions.max(1) as f64;
+        if each >= LEAST_PAGES {
+            parts.push(format!("{} pages read each", number::measured(each)));
+        }
     }
     if let Some((timed, requested)) = server.checkpoints_timed.zip(server.checkpoints_requested) {
         parts.push(format!(
@@ -218,6 +239,52 @@ fn server(run: &Bench, cpu: &str) -> String {
         parts.push(format!("{} written", number::bytes(bytes)));
     }
     parts.join(", ")
+}
+
+/// What table and indexes take, and how full their pages are.
+fn tables(run: &Bench, width: usize) -> Vec<String> {
+    let Some(footprint) = &run.footprint else {
+        return Vec::new();
+    };
+    let size = |fact: &Fact<u64>| number::or_missing(fact.get(), number::bytes);
+    let each = number::or_missing(footprint.bytes_per_row(), |bytes| {
+        format!("{} B", number::measured(bytes))
+    });
+    let text = format!(
+        "{} rows, table {}, indexes {}, {each} a row",
+        number::count(footprint.rows),
+        size(&footprint.table_bytes),
+        size(&footprint.index_bytes),
+    );
+    let mut lines = hang("size        ", &text, width);
+    for (why, names) in unknown_fills(footprint) {
+        let text = format!("how full pages of {names} are is not known: {why}");
+        lines.extend(hang("            ", &text, width));
+    }
+    for fill in &footprint.fills {
+        if let Some(share) = fill.fill.get() {
+            let name = clean(&fill.name);
+            let text = format!("pages of {name} {} full", number::share(share));
+            lines.extend(hang("            ", &text, width));
+        }
+    }
+    lines
+}
+
+/// By the reason why it is not known how full pages are, whose pages.
+fn unknown_fills(footprint: &Footprint) -> BTreeMap<String, String> {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for fill in &footprint.fills {
+        let Some(why) = fill.fill.why_unknown() else {
+            continue;
+        };
+        let of = names.entry(clean(why)).or_default();
+        if !of.is_empty() {
+            of.push_str(", ");
+        }
+        of.push_str(&clean(&fill.name));
+    }
+    names
 }
 
 fn errors(run: &Bench, width: usize, style: Style) -> Vec<String> {
@@ -253,11 +320,16 @@ fn checks(run: &Bench, width: usize, style: Style) -> Vec<String> {
         .iter()
         .filter(|check| !check.passed)
         .collect();
-    let sum = format!(
+    let apart = run.consistency.iter().filter(|check| !check.applies());
+    let apart = apart.count();
+    let mut sum = format!(
         "{} of {} hold",
-        run.consistency.len() - failed.len(),
+        run.consistency.len() - failed.len() - apart,
         plural(run.consistency.len() as u64, "check")
     );
+    if apart > 0 {
+        sum.push_str(&format!(", {apart} not applicable"));
+    }
     let mut lines = hang("checks      ", &sum, width);
     for check in failed {
         let detail = check.detail.as_deref().unwrap_or("");
@@ -291,9 +363,37 @@ mod tests {
         insta::assert_snapshot!("page_120", page(&fixtures::closed(), 120));
         insta::assert_snapshot!("page_overloaded_80", page(&fixtures::overloaded(), 80));
         insta::assert_snapshot!("page_overloaded_40", page(&fixtures::overloaded(), 40));
+        insta::assert_snapshot!("page_inserts_80", page(&fixtures::inserts(), 80));
+        insta::assert_snapshot!("page_thinking_80", page(&fixtures::thinking(), 80));
+        insta::assert_snapshot!("page_thinking_40", page(&fixtures::thinking(), 40));
         insta::assert_snapshot!("page_nothing_known", page(&fixtures::nothing_known(), 80));
         let coloured = bench_page(&fixtures::overloaded(), 80, Style::Coloured);
         insta::assert_snapshot!("page_coloured", coloured);
+    }
+
+    #[test]
+    fn hurried_users_do_not_make_a_share() {
+        let hurried = Bench {
+            think: Some(0.01),
+            notpm: Some(6_030.0),
+            ..fixtures::thinking()
+        };
+        let page = bench_page(&hurried, 80, Style::Plain);
+        assert!(
+            page.contains("6,030, by 0.01 × the specification's"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn checks_that_say_nothing_do_not_count_as_held() {
+        let mut run = fixtures::overloaded();
+        run.consistency[0].detail = Some("does not apply".to_owned());
+        let page = bench_page(&run, 80, Style::Plain);
+        assert!(
+            page.contains("0 of 2 checks hold, 1 not applicable"),
+            "{page}"
+        );
     }
 
     #[test]
@@ -302,6 +402,8 @@ mod tests {
             for run in [
                 fixtures::closed(),
                 fixtures::overloaded(),
+                fixtures::inserts(),
+                fixtures::thinking(),
                 fixtures::nothing_known(),
             ] {
                 let page = bench_page(&run, width, Style::Plain);

@@ -97,6 +97,7 @@ fn latencies(character: &Character, transactions: u64, jitter: f64) -> Vec<Trans
                 count,
                 mean: histogram.mean() / 1e6,
                 p50: ms_at(0.5),
+                p90: Some(ms_at(0.9)),
                 p95: ms_at(0.95),
                 p99: ms_at(0.99),
                 p999: ms_at(0.999),

@@ -147,6 +147,7 @@ pub(crate) fn run(number: u32, arm: &str, pair: u32) -> Run {
         count: 61_234,
         mean: 7.9,
         p50: 7.1,
+        p90: Some(12.6),
         p95: 15.3,
         p99: 22.468,
         p999: 61.0,

@@ -50,11 +50,7 @@ fn needs_root_a_disk_that_fills_up_during_the_load_is_told() {
     let disk = SmallDisk::mount("load-full", 600);
     // Enough for a warehouse, as far as anybody can know beforehand.
     let lab = lab_on(&disk, 400 << 20);
-    let one = tpcc::Config {
-        warehouses: 1,
-        seed: 1,
-    };
-    let workload = Workload::Tpcc(one, tpcc::Mode::default());
+    let workload = Workload::Tpcc(tpcc::Config::default(), tpcc::Mode::default());
     let full = AtomicBool::new(false);
     let others_fill = |progress: dbdyno_bench::workload::Progress| {
         if progress.rows > 0 && !full.swap(true, Ordering::SeqCst) {

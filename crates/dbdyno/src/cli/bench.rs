@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dbdyno_bench::oltp::Distribution;
-use dbdyno_bench::tpcc::Mode;
+use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
+use dbdyno_bench::wire::Isolation;
 
 use crate::exit;
 
@@ -25,9 +26,9 @@ pub(crate) enum BenchAction {
     /// Drive the load and measure it
     Run(Box<BenchRun>),
     /// Check the data by the workload's own conditions
-    Verify(BenchData),
+    Verify(BenchStored),
     /// Remove a workload's tables
-    Clean(BenchData),
+    Clean(BenchStored),
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +43,93 @@ pub(crate) struct BenchData {
 
     #[command(flatten)]
     pub(crate) sbtest: Sbtest,
+
+    #[command(flatten)]
+    pub(crate) keyed: Keyed,
+}
+
+/// What inserts, selects and friends are made of. A run takes from the database what is not given.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of inserts, selects and friends")]
+pub(crate) struct Keyed {
+    /// Primary key: auto_increment (if not given), random64, uuid_v4 or uuid_v7; of friends,
+    /// surrogate (if not given) or clustered
+    #[arg(long, value_name = "KIND")]
+    pub(crate) key: Option<String>,
+
+    /// Rows that the load writes; a million if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<u64>,
+
+    /// Letters of each row beside its key; 100 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) filler: Option<u32>,
+
+    /// Friends of each user; 25 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) friends: Option<u32>,
+
+    /// sequential or random: how keys are inserted, if not given as keys of their kind come; how
+    /// rows are selected, if not given at random
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) key_order: Option<String>,
+
+    /// Rows of each statement
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) batch: u32,
+
+    /// Statements of each transaction; if not given, each commits by itself
+    #[arg(long, value_name = "N")]
+    pub(crate) statements: Option<u32>,
+}
+
+/// A workload whose data are there.
+#[derive(Debug, Args)]
+pub(crate) struct BenchStored {
+    #[command(flatten)]
+    pub(crate) data: BenchData,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccData,
+}
+
+/// What a load of TPC-C makes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of tpcc")]
+pub(crate) struct TpccLoad {
+    /// Scale of each set of tables; about 0.1 GB each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) warehouses: u32,
+
+    /// Sets of all nine tables, with their number behind each name; a transaction works within one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SETS)))]
+    pub(crate) sets: u32,
+
+    /// What the tables look like; sysbench's are such as sysbench-tpcc makes, drives and checks
+    #[arg(long, value_name = "own|sysbench", default_value = "own", value_parser = layout)]
+    pub(crate) layout: Layout,
+
+    /// Tables without foreign keys
+    #[arg(long)]
+    pub(crate) no_foreign_keys: bool,
+}
+
+/// What is expected of TPC-C's tables that are there: a load of dbdyno has written it down, and for
+/// data of sysbench-tpcc the catalogue is asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of tpcc")]
+pub(crate) struct TpccData {
+    /// What the tables look like; with sysbench, tables that sysbench-tpcc has made will do
+    #[arg(long, value_name = "own|sysbench", value_parser = layout)]
+    pub(crate) layout: Option<Layout>,
+
+    /// Sets of tables that have to be there; counted if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) sets: Option<u32>,
+
+    /// Warehouses of each set that have to be there; counted if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) warehouses: Option<u32>,
 }
 
 /// What sysbench's workloads are made of; the names are sysbench's.
@@ -74,9 +162,8 @@ pub(crate) struct BenchLoad {
     #[command(flatten)]
     pub(crate) data: BenchData,
 
-    /// TPC-C's scale; about 0.1 GB each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) warehouses: u32,
+    #[command(flatten)]
+    pub(crate) tpcc: TpccLoad,
 
     /// Every row follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -105,8 +192,11 @@ pub(crate) struct BenchRun {
     #[command(flatten)]
     pub(crate) data: BenchData,
 
-    /// Connections that drive the load; several numbers are run one after the other
-    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[command(flatten)]
+    pub(crate) tpcc: TpccData,
+
+    /// Connections that drive the load, 8 if not given; several numbers are run one after the other
+    #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: Vec<u32>,
 
     /// How long each run is measured, such as 90s or 5min
@@ -122,10 +212,21 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
 
-    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), or in as few
-    /// round trips as there can be; tpcc is pipelined and oltp-* is unbatched if not given
-    #[arg(long, value_name = "unbatched|batched|pipelined", value_parser = mode)]
+    /// For tpcc: users who key in and think as long as the specification asks, at ten terminals for
+    /// each warehouse, which are the connections; a FACTOR other than 1 multiplies these times
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "rate", value_parser = think)]
+    pub(crate) think: Option<Think>,
+
+    /// How transactions are sent: a round trip a statement, with lists of rows (tpcc), in as few
+    /// round trips as there can be, or as calls of routines on the server (tpcc), which the run makes;
+    /// tpcc is pipelined and oltp-* is unbatched if not given
+    #[arg(long, value_name = "unbatched|batched|pipelined|procedures", value_parser = mode)]
     pub(crate) mode: Option<Mode>,
+
+    /// How transactions are kept apart: read-uncommitted, read-committed, repeatable-read or
+    /// serializable; as the server does it if not given
+    #[arg(long, value_name = "LEVEL", value_parser = isolation)]
+    pub(crate) isolation: Option<Isolation>,
 
     /// Every random choice of the run follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -178,16 +279,52 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
+fn think(text: &str) -> Result<Think, String> {
+    let factor = text.parse::<f64>().ok();
+    factor.and_then(Think::scaled).ok_or_else(|| {
+        let [least, greatest] = Think::FACTORS;
+        format!("a factor from {least} to {greatest}")
+    })
+}
+
 fn mode(text: &str) -> Result<Mode, String> {
     Mode::ALL
         .into_iter()
         .find(|mode| mode.name() == text)
-        .ok_or_else(|| "unbatched, batched or pipelined".to_owned())
+        .ok_or_else(|| "unbatched, batched, pipelined or procedures".to_owned())
+}
+
+fn layout(text: &str) -> Result<Layout, String> {
+    Layout::named(text).ok_or_else(|| "own or sysbench".to_owned())
+}
+
+fn isolation(text: &str) -> Result<Isolation, String> {
+    let names = Isolation::ALL.map(Isolation::name).join(", ");
+    Isolation::named(text).ok_or_else(|| format!("one of {names}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_of_think_times_are_read_or_refused() {
+        assert_eq!(think("1"), Ok(Think::SPECIFIED));
+        assert_eq!(think("0.01").unwrap().factor(), 0.01);
+        for text in ["", "fast", "0", "-1", "NaN", "inf", "101"] {
+            let error = think(text).unwrap_err();
+            assert_eq!(error, "a factor from 0.001 to 100", "{text}");
+        }
+    }
+
+    #[test]
+    fn every_mode_is_read_and_an_error_names_them_all() {
+        let refused = mode("stored").unwrap_err();
+        for known in Mode::ALL {
+            assert_eq!(mode(known.name()), Ok(known));
+            assert!(refused.contains(known.name()), "{refused}");
+        }
+    }
 
     #[test]
     fn times_are_read_as_people_write_them() {

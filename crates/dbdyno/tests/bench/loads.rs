@@ -32,7 +32,15 @@ fn a_load_that_was_interrupted_is_resumed() {
     bench.refuses(&load, "--resume");
     bench.refuses(&["run", "tpcc", "{}"], "--resume");
     let resume = [&load[..], &["--resume"]].concat();
-    bench.refuses(&[&resume[..], &["--seed", "9"]].concat(), "seed=9");
+    for (option, value, told) in [
+        ("--seed", "9", "seed=9"),
+        ("--sets", "2", "sets=2"),
+        ("--layout", "sysbench", "layout=sysbench"),
+    ] {
+        bench.refuses(&[&resume[..], &[option, value]].concat(), told);
+    }
+    let bare = [&resume[..], &["--no-foreign-keys"]].concat();
+    bench.refuses(&bare, "foreign_keys=false");
     bench.refuses(&[&resume[..], &["--replace"]].concat(), "--replace");
     let loaded = bench.does(&resume);
     assert!(loaded.contains(" rows in "), "{loaded}");
@@ -40,6 +48,31 @@ fn a_load_that_was_interrupted_is_resumed() {
     assert!(nothing.contains("nothing is left to load"), "{nothing}");
     let verified = bench.does(&["verify", "tpcc", "{}"]);
     assert!(verified.contains("12 of 12 hold"), "{verified}");
+}
+
+#[test]
+fn loads_by_key_are_resumed_and_generated_too() {
+    let bench = Bench::start();
+    for workload in ["inserts", "selects", "friends"] {
+        let load = ["load", workload, "{}", "--rows", "2000"];
+        let generated = bench.does(&[&load[..], &["--generate-only"]].concat());
+        assert!(generated.contains("2,000 rows, "), "{generated}");
+        let resume = [&load[..], &["--resume"]].concat();
+        let loaded = bench.does(&resume);
+        assert!(loaded.contains("2,000 rows in "), "{loaded}");
+        let nothing = bench.does(&resume);
+        assert!(nothing.contains("nothing is left to load"), "{nothing}");
+        let other = ["load", workload, "{}", "--rows", "4000", "--resume"];
+        bench.refuses(&other, "rows=4000");
+        bench.does(&["verify", workload, "{}"]);
+        bench.does(&["clean", workload, "{}"]);
+    }
+    assert_eq!(bench.objects(), 0);
+    // As if a load were under way.
+    let made = "CREATE TABLE dbdyno_keys_load (loaded varchar(200), ready boolean);
+        INSERT INTO dbdyno_keys_load VALUES ('key=auto_increment', false)";
+    bench.running.client().batch_execute(made).unwrap();
+    bench.refuses(&["run", "inserts", "{}"], "--resume");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod keyed;
+mod layouts;
 mod loads;
+mod think;
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -29,6 +32,16 @@ impl Bench {
 
     fn target(&self) -> String {
         self.running.connection().display()
+    }
+
+    /// Tables, indexes and routines that are there.
+    fn objects(&self) -> i64 {
+        let counted = self.running.client().query_one(
+            "SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace)
+                + (SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace)",
+            &[],
+        );
+        counted.unwrap().get(0)
     }
 
     fn file(&self, name: &str) -> String {
@@ -142,11 +155,35 @@ fn tpcc_is_loaded_run_verified_and_cleaned() {
     assert!(cleaned.contains("removed"), "{cleaned}");
     let again = bench.does(&["clean", "tpcc", "{}"]);
     assert!(again.contains("nothing to remove"), "{again}");
-    let left = bench.running.client().query_one(
-        "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
-        &[],
-    );
-    assert_eq!(left.unwrap().get::<_, i64>(0), 0);
+    assert_eq!(bench.objects(), 0);
+}
+
+#[test]
+fn routines_are_made_by_the_run_that_calls_them() {
+    let bench = Bench::start();
+    bench.does(&["load", "tpcc", "{}", "--warehouses", "1"]);
+    let run = ["run", "tpcc", "{}", "--mode", "procedures", "--duration"];
+    let measured = ["3s", "--connections", "2", "--json", "--verify"];
+    let text = bench.does(&[&run[..], &measured].concat());
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["mode"], "procedures");
+    assert_eq!(document["errors"], serde_json::json!({}));
+    let checks = document["consistency"].as_array().unwrap();
+    assert!(checks.len() == 12 && checks.iter().all(|check| check["passed"] == true));
+    for sent in ["statements_per_transaction", "round_trips_per_transaction"] {
+        // A retry is sent once more.
+        let sent = document[sent].as_f64().unwrap();
+        assert!((1.0..1.1).contains(&sent), "{sent}");
+    }
+
+    // Somebody else's is neither replaced nor removed, and says so.
+    let mut client = bench.running.client();
+    client
+        .batch_execute("COMMENT ON FUNCTION dbdyno_payment IS 'ours'")
+        .unwrap();
+    bench.refuses(&[&run[..], &["1s"]].concat(), "dbdyno_payment");
+    bench.does(&["clean", "tpcc", "{}"]);
+    assert_eq!(bench.objects(), 1);
 }
 
 #[test]
@@ -353,6 +390,10 @@ fn wrong_input_is_refused_by_name_with_the_next_step() {
         (
             &["run", "oltp-insert", "{}", "--mode", "batched"],
             "batched is for tpcc",
+        ),
+        (
+            &["run", "oltp-insert", "{}", "--mode", "procedures"],
+            "procedures is for tpcc",
         ),
         (&["run", "oltp-insert", "{}"], "load"),
     ] {

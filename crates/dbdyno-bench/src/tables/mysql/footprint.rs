@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use dbdyno_model::Fact;
+use dbdyno_model::footprint::{Fill, Footprint};
 
-use crate::tables::footprint::{Fill, Footprint, fact, unsigned};
+use crate::tables::footprint::{fact, unsigned};
 use crate::tables::{Contents, number};
 use crate::wire::{Link, WireError};
 

@@ -1,8 +1,9 @@
 //! Sizes from PostgreSQL's own functions, and how full pages are from the extension pgstattuple.
 
 use dbdyno_model::Fact;
+use dbdyno_model::footprint::{Fill, Footprint};
 
-use crate::tables::footprint::{Fill, Footprint, fact, unsigned};
+use crate::tables::footprint::{fact, unsigned};
 use crate::tables::{Contents, number};
 use crate::wire::{Link, WireError};
 

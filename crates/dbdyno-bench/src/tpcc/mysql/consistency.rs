@@ -12,8 +12,10 @@ use super::connect;
 use super::figures::{Figures, Order, Reader};
 use crate::driver::target;
 use crate::share::{connections, share};
-use crate::tpcc::conditions::{Range, Violations, When, checks, merge, ranges};
+use crate::tpcc::Config;
+use crate::tpcc::conditions::{Found, Part, When, parts};
 use crate::tpcc::load_error::ClientError;
+use crate::tpcc::names::{Layout, Names};
 use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
@@ -21,26 +23,39 @@ use crate::wire::{Target, WireError};
 const DELIVERED: i64 = 2_100;
 
 /// Checks all conditions; takes about half a second of one connection for each warehouse.
-pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+pub(crate) fn check(
+    connect: &Connection,
+    config: &Config,
+    when: When,
+) -> Result<Vec<Check>, ClientError> {
     let target = target(connect)?;
-    let warehouses = warehouses(&mut connect::open_at(&target)?)?;
+    let sets: Vec<Names> = config.names().collect();
+    let mut all = Vec::new();
+    let mut link = connect::open_at(&target)?;
+    for names in &sets {
+        all.extend(parts(names, &warehouses(&mut link, names)?));
+    }
+    drop(link);
     let found = share(
         connections(),
-        &ranges(&warehouses),
+        &all,
         &|| Ok(Snapshot::open(&target)?),
-        &|snapshot: &mut Snapshot, range: &Range| {
+        &|snapshot: &mut Snapshot, part: &Part<'_>| {
+            let figures = snapshot.read(part)?;
             let mut found = Found::default();
-            found.examine(&snapshot.read(*range)?, when);
-            Ok(found.0)
+            found.examine(&figures, when);
+            found.purged = config.layout == Layout::Sysbench && figures.lack_orders();
+            Ok(found)
         },
     )?;
-    Ok(checks(when, merge(found)))
+    Ok(Found::of(&all, found).into_checks(when))
 }
 
 /// A connection that sees the data as they were when it was opened.
 struct Snapshot {
     link: Link,
-    reader: Reader,
+    /// For the set that was read last. Parts come set after set.
+    reader: Option<(Option<u32>, Reader)>,
 }
 
 impl Snapshot {
@@ -48,18 +63,26 @@ impl Snapshot {
         let mut link = connect::open_at(target)?;
         link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
         link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
-        let reader = Reader::prepare(&mut link)?;
+        let reader = None;
         Ok(Self { link, reader })
     }
 
-    fn read(&mut self, range: Range) -> Result<Figures, WireError> {
-        self.reader.read(&mut self.link, range)
+    fn read(&mut self, part: &Part<'_>) -> Result<Figures, WireError> {
+        let set = part.names.set();
+        let reader = match self.reader.take() {
+            Some((of, reader)) if of == set => reader,
+            _ => Reader::prepare(&mut self.link, part.names)?,
+        };
+        let figures = reader.read(&mut self.link, part.range);
+        self.reader = Some((set, reader));
+        figures
     }
 }
 
-fn warehouses(link: &mut Link) -> Result<Vec<i16>, WireError> {
+fn warehouses(link: &mut Link, names: &Names) -> Result<Vec<i16>, WireError> {
     let mut ids = Vec::new();
-    link.rows("SELECT w_id FROM warehouse ORDER BY w_id", |mut row| {
+    let sql = names.sql("SELECT w_id FROM {warehouse} ORDER BY w_id");
+    link.rows(&sql, |mut row| {
         let id = row.int()?;
         ids.push(i16::try_from(id).map_err(|_| WireError::protocol("w_id is no smallint"))?);
         Ok(())
@@ -67,14 +90,10 @@ fn warehouses(link: &mut Link) -> Result<Vec<i16>, WireError> {
     Ok(ids)
 }
 
-/// Violations of the twelve conditions.
-#[derive(Debug, Default)]
-struct Found([Violations; 12]);
-
 impl Found {
     /// Counts a violation of condition 3.3.2.`number`.
     fn add(&mut self, number: usize, sentence: impl FnOnce() -> String) {
-        self.0[number - 1].add(sentence);
+        self.violations[number - 1].add(sentence);
     }
 
     fn examine(&mut self, figures: &Figures, when: When) {

@@ -51,8 +51,8 @@ fn failing(mut figures: Figures) -> BTreeSet<usize> {
     figures.add_up();
     let mut found = Found::default();
     found.examine(&figures, When::AfterRun);
-    let checks = checks(When::AfterRun, found.0);
-    let failed = checks
+    let failed = found
+        .into_checks(When::AfterRun)
         .into_iter()
         .enumerate()
         .filter(|(_, check)| !check.passed);
@@ -156,7 +156,7 @@ fn a_load_leaves_2100_orders_delivered() {
     let mut found = Found::default();
     found.examine(&figures, When::AfterLoad);
     let detail = "warehouse 1, district 1: 2 orders, 1 new orders";
-    assert_eq!(found.0[10].shown, [detail]);
+    assert_eq!(found.violations[10].shown, [detail]);
 }
 
 #[test]
@@ -164,4 +164,17 @@ fn money_has_two_decimals() {
     assert_eq!(money(Some(-5)), "-0.05");
     assert_eq!(money(Some(123_456)), "1234.56");
     assert_eq!(money(None), "null");
+}
+
+#[test]
+fn orders_are_lacking_where_numbers_were_taken_for_more() {
+    let mut figures = sound();
+    figures.add_up();
+    assert!(!figures.lack_orders());
+    figures.orders.remove(&(1, 1, 1));
+    for district in figures.districts.values_mut() {
+        district.orders = 0;
+    }
+    figures.add_up();
+    assert!(figures.lack_orders());
 }

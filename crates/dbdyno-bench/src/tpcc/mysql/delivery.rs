@@ -6,20 +6,24 @@
 //! command; the sums are made where the lines are, from rows that it has locked. Between customers
 //! and COMMIT it counts: an order without a row, lines or a customer stops it there.
 //!
-//! It runs at READ COMMITTED, under which nothing but rows is locked. At REPEATABLE READ the gap
-//! before a district's oldest new order, which is where the district before it enters new ones, would
-//! be locked too, and hold up its new orders for nothing. What is read is locked or can no longer
-//! change, so that the outcome is that of some serial order all the same.
+//! Unless an isolation was asked for, it runs at READ COMMITTED, under which nothing but rows is
+//! locked. At REPEATABLE READ the gap before a district's oldest new order, which is where the
+//! district before it enters new ones, would be locked too, and hold up its new orders for nothing.
+//! What is read is locked or can no longer change, so that the outcome is that of some serial order
+//! all the same.
 
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use super::command::run_within;
 use crate::tpcc::control::Control;
 use crate::tpcc::delivery::DeliveryInput;
+use crate::tpcc::names::Names;
+use crate::tpcc::schema::Table;
 use crate::tpcc::{DISTRICTS, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
-const OLDEST: &str = "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ?
+const OLDEST: &str = "SELECT no_o_id FROM {new_order} WHERE no_w_id = ? AND no_d_id = ?
     ORDER BY no_o_id LIMIT 1 FOR UPDATE";
 
 /// What a statement fails with that must not be evaluated: a value of two rows.
@@ -27,6 +31,7 @@ const NO_SINGLE_ROW: u16 = 1242;
 
 #[derive(Debug)]
 pub(crate) struct Delivery {
+    names: Arc<Names>,
     oldest: Statement,
     /// District and order.
     orders: Vec<(u32, i64)>,
@@ -34,9 +39,13 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Arc<Names>,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            oldest: session.prepare(OLDEST).await?,
+            names: Arc::clone(names),
+            oldest: session.prepare(&names.sql(OLDEST)).await?,
             orders: Vec::with_capacity(DISTRICTS as usize),
             sql: String::new(),
         })
@@ -50,7 +59,7 @@ impl Delivery {
         input: &DeliveryInput,
     ) -> Result<(), WireError> {
         self.choose_oldest(session, control, input).await?;
-        put(&mut self.sql, input, &self.orders);
+        put(&mut self.sql, &self.names, input, &self.orders);
         let ended = run_within(session, &self.sql).await;
         ended.map(drop).map_err(|error| match error {
             WireError::Server(error) if error.number == Some(NO_SINGLE_ROW) => {
@@ -66,15 +75,20 @@ impl Delivery {
         control: &Control,
         input: &DeliveryInput,
     ) -> Result<(), WireError> {
-        // For the next transaction alone.
-        session.queue_text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        let own_isolation = session.isolation().is_none();
+        if own_isolation {
+            // For the next transaction alone.
+            session.queue_text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        }
         control.queue_begin(session)?;
         for district in 1..=DISTRICTS {
             session.queue(&self.oldest, |params| {
                 params.int(input.warehouse.into()).int(district.into());
             })?;
         }
-        session.done().await?;
+        if own_isolation {
+            session.done().await?;
+        }
         session.done().await?;
         let orders = &mut self.orders;
         orders.clear();
@@ -89,7 +103,7 @@ impl Delivery {
     }
 }
 
-fn put(sql: &mut String, input: &DeliveryInput, orders: &[(u32, i64)]) {
+fn put(sql: &mut String, names: &Names, input: &DeliveryInput, orders: &[(u32, i64)]) {
     let DeliveryInput {
         warehouse: w,
         carrier,
@@ -97,6 +111,13 @@ fn put(sql: &mut String, input: &DeliveryInput, orders: &[(u32, i64)]) {
     let count = orders.len();
     sql.clear();
     if count > 0 {
+        let [new_order_table, order_table, line_table, customer_table] = [
+            Table::NewOrder,
+            Table::Orders,
+            Table::OrderLine,
+            Table::Customer,
+        ]
+        .map(|table| names.table(table));
         let [new_orders, carried, lines, charged] = [
             ["no_w_id", "no_d_id", "no_o_id"],
             ["o_w_id", "o_d_id", "o_id"],
@@ -111,13 +132,13 @@ fn put(sql: &mut String, input: &DeliveryInput, orders: &[(u32, i64)]) {
         // Writing to a String cannot fail.
         let _ = write!(
             sql,
-            "DELETE FROM new_order WHERE {new_orders};
-            UPDATE orders SET o_carrier_id = {carrier} WHERE {carried};
-            UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP
+            "DELETE FROM {new_order_table} WHERE {new_orders};
+            UPDATE {order_table} SET o_carrier_id = {carrier} WHERE {carried};
+            UPDATE {line_table} SET ol_delivery_d = CURRENT_TIMESTAMP
                 WHERE {lines};
-            UPDATE customer
-                JOIN (SELECT o_d_id, o_c_id, sum(ol_amount) AS amount FROM orders
-                    JOIN order_line
+            UPDATE {customer_table}
+                JOIN (SELECT o_d_id, o_c_id, sum(ol_amount) AS amount FROM {order_table}
+                    JOIN {line_table}
                         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
                     WHERE {charged}
                     GROUP BY o_d_id, o_c_id) AS delivered
@@ -151,6 +172,12 @@ impl fmt::Display for Keys<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tpcc::names::{Layout, assert_rendered};
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[OLDEST]);
+    }
 
     #[test]
     fn all_orders_are_delivered_by_four_statements() {
@@ -159,7 +186,8 @@ mod tests {
             warehouse: 3,
             carrier: 7,
         };
-        put(&mut sql, &input, &[(1, 2101), (10, 2102)]);
+        let names = Names::new(Layout::Own, 1, 1);
+        put(&mut sql, &names, &input, &[(1, 2101), (10, 2102)]);
         let keys = "o_w_id = 3 AND (o_d_id = 1 AND o_id = 2101 OR o_d_id = 10 AND o_id = 2102)";
         assert_eq!(sql.matches(keys).count(), 2, "{sql}");
         assert!(sql.starts_with("DELETE FROM new_order WHERE"), "{sql}");
@@ -170,13 +198,35 @@ mod tests {
     }
 
     #[test]
+    fn every_statement_names_the_tables_of_its_set() {
+        let mut sql = String::new();
+        let input = DeliveryInput {
+            warehouse: 3,
+            carrier: 7,
+        };
+        let names = Names::new(Layout::Sysbench, 2, 2);
+        put(&mut sql, &names, &input, &[(1, 2101)]);
+        for part in [
+            "DELETE FROM new_orders2 WHERE",
+            "UPDATE orders2 SET",
+            "UPDATE order_line2 SET",
+            "UPDATE customer2\n",
+            "FROM orders2\n",
+            "JOIN order_line2\n",
+        ] {
+            assert!(sql.contains(part), "{part}: {sql}");
+        }
+    }
+
+    #[test]
     fn a_warehouse_without_new_orders_only_commits() {
         let mut sql = String::new();
         let input = DeliveryInput {
             warehouse: 3,
             carrier: 7,
         };
-        put(&mut sql, &input, &[]);
+        let names = Names::new(Layout::Own, 1, 1);
+        put(&mut sql, &names, &input, &[]);
         assert_eq!(sql, "COMMIT");
     }
 }

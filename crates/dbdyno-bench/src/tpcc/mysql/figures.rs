@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::tpcc::names::Names;
 use crate::wire::Link;
 use crate::wire::{Row, Statement, WireError};
 
@@ -15,30 +16,30 @@ pub(super) type Key = (i64, i64, i64);
 
 const LINES: &str = "SELECT ol_w_id, ol_d_id, ol_o_id, count(*), count(ol_delivery_d),
         sum(CASE WHEN ol_delivery_d IS NOT NULL THEN ol_amount END)
-    FROM order_line WHERE ol_w_id BETWEEN ? AND ?
+    FROM {order_line} WHERE ol_w_id BETWEEN ? AND ?
     GROUP BY ol_w_id, ol_d_id, ol_o_id ORDER BY ol_w_id, ol_d_id, ol_o_id";
 
 const ORDERS: &str = "SELECT o_w_id, o_d_id, o_id, o_c_id, o_ol_cnt, o_carrier_id
-    FROM orders WHERE o_w_id BETWEEN ? AND ? ORDER BY o_w_id, o_d_id, o_id";
+    FROM {orders} WHERE o_w_id BETWEEN ? AND ? ORDER BY o_w_id, o_d_id, o_id";
 
 const NEW_ORDERS: &str = "SELECT no_w_id, no_d_id, no_o_id
-    FROM new_order WHERE no_w_id BETWEEN ? AND ? ORDER BY no_w_id, no_d_id, no_o_id";
+    FROM {new_order} WHERE no_w_id BETWEEN ? AND ? ORDER BY no_w_id, no_d_id, no_o_id";
 
 const CUSTOMERS: &str = "SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment
-    FROM customer WHERE c_w_id BETWEEN ? AND ? ORDER BY c_w_id, c_d_id, c_id";
+    FROM {customer} WHERE c_w_id BETWEEN ? AND ? ORDER BY c_w_id, c_d_id, c_id";
 
 /// What each customer paid, wherever it was.
 const PAID: &str = "SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount)
-    FROM history WHERE h_c_w_id BETWEEN ? AND ? GROUP BY h_c_w_id, h_c_d_id, h_c_id";
+    FROM {history} WHERE h_c_w_id BETWEEN ? AND ? GROUP BY h_c_w_id, h_c_d_id, h_c_id";
 
 /// What was paid in each district, whoever it was.
 const RECEIVED: &str = "SELECT h_w_id, h_d_id, sum(h_amount)
-    FROM history WHERE h_w_id BETWEEN ? AND ? GROUP BY h_w_id, h_d_id";
+    FROM {history} WHERE h_w_id BETWEEN ? AND ? GROUP BY h_w_id, h_d_id";
 
 const DISTRICTS: &str = "SELECT d_w_id, d_id, d_next_o_id, d_ytd
-    FROM district WHERE d_w_id BETWEEN ? AND ? ORDER BY d_w_id, d_id";
+    FROM {district} WHERE d_w_id BETWEEN ? AND ? ORDER BY d_w_id, d_id";
 
-const WAREHOUSES: &str = "SELECT w_id, w_ytd FROM warehouse WHERE w_id BETWEEN ? AND ?";
+const WAREHOUSES: &str = "SELECT w_id, w_ytd FROM {warehouse} WHERE w_id BETWEEN ? AND ?";
 
 /// Rows with one key in orders, order_line and new_order, of which any may be missing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -108,8 +109,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn prepare(link: &mut Link) -> Result<Self, WireError> {
-        let mut prepare = |sql| link.prepare(sql);
+    pub(super) fn prepare(link: &mut Link, names: &Names) -> Result<Self, WireError> {
+        let mut prepare = |template| link.prepare(&names.sql(template));
         Ok(Self {
             statements: [
                 prepare(LINES)?,
@@ -220,6 +221,16 @@ impl Figures {
         Ok(())
     }
 
+    /// Whether a district has given out more numbers than it has orders: none is ever rolled back
+    /// alone.
+    pub(super) fn lack_orders(&self) -> bool {
+        let mut districts = self.districts.values();
+        districts.any(|district| {
+            let given = district.row.map_or(0, |row| row.next_order - 1);
+            given > district.orders
+        })
+    }
+
     /// Derives what the orders came to for their districts and customers.
     pub(super) fn add_up(&mut self) {
         for (&(w, d, id), order) in &self.orders {
@@ -239,5 +250,17 @@ impl Figures {
                 district.new_range = Some((first, id));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[LINES, ORDERS, NEW_ORDERS, CUSTOMERS]);
+        assert_rendered(&[PAID, RECEIVED, DISTRICTS, WAREHOUSES]);
     }
 }

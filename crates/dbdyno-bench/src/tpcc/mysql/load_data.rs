@@ -2,6 +2,7 @@
 //!
 //! Nothing is escaped: what a load draws is letters and digits, and the rest are numbers and times.
 
+use crate::tpcc::names::Layout;
 use crate::tpcc::random::Text;
 use crate::tpcc::schema::Table;
 use crate::tpcc::{CUSTOMERS, DISTRICTS, rows};
@@ -32,8 +33,8 @@ pub(crate) struct Encoder {
     within: bool,
 }
 
-/// The rows of a table and warehouse in the order of the primary key, all columns of each.
-pub(super) fn source(seed: u64, table: Table, warehouse: u32) -> Source {
+/// The rows of a table and warehouse in the order of the primary key, all columns that the layout has.
+pub(super) fn source(layout: Layout, seed: u64, table: Table, warehouse: u32) -> Source {
     let w = warehouse;
     match table {
         Table::Warehouse => each([rows::warehouse(seed, w)].into_iter(), |to, row| {
@@ -44,11 +45,11 @@ pub(super) fn source(seed: u64, table: Table, warehouse: u32) -> Source {
         Table::Stock => each(rows::stock(seed, w), move |to, row| to.stock(w, &row)),
         Table::Customer => by_district(
             move |d| rows::customers(seed, w, d),
-            move |to, d, row| to.customer(w, d, &row),
+            move |to, d, row| to.customer(layout, w, d, &row),
         ),
         Table::History => by_district(
             move |d| rows::history(seed, w, d),
-            move |to, d, row| to.history(w, d, &row),
+            move |to, d, row| to.history(layout, w, d, &row),
         ),
         Table::Orders => by_district(
             move |d| rows::orders(seed, w, d),
@@ -245,7 +246,7 @@ impl Encoder {
             .end();
     }
 
-    fn customer(&mut self, warehouse: u32, district: u32, row: &rows::Customer) {
+    fn customer(&mut self, layout: Layout, warehouse: u32, district: u32, row: &rows::Customer) {
         self.row()
             .int(row.id)
             .int(district)
@@ -256,9 +257,12 @@ impl Encoder {
             .address(&row.address)
             .text(&row.phone)
             .time(rows::LOADED_AT)
-            .quoted(if row.bad_credit { b"BC" } else { b"GC" })
-            .cents(5_000_000)
-            .rate(row.discount)
+            .quoted(if row.bad_credit { b"BC" } else { b"GC" });
+        match layout {
+            Layout::Own => self.cents(5_000_000),
+            Layout::Sysbench => self.int(50_000),
+        };
+        self.rate(row.discount)
             .cents(-1_000)
             .cents(1_000)
             .int(1)
@@ -267,9 +271,8 @@ impl Encoder {
             .end();
     }
 
-    /// Numbered, so that the rows do not depend on the threads either.
-    fn history(&mut self, warehouse: u32, district: u32, row: &rows::History) {
-        let districts = u64::from(DISTRICTS * (warehouse - 1) + district - 1);
+    /// Our own is numbered, so that the rows do not depend on the threads either.
+    fn history(&mut self, layout: Layout, warehouse: u32, district: u32, row: &rows::History) {
         self.row()
             .int(row.customer)
             .int(district)
@@ -278,9 +281,12 @@ impl Encoder {
             .int(warehouse)
             .time(rows::LOADED_AT)
             .cents(row.amount_cents)
-            .text(&row.data)
-            .long(districts * u64::from(CUSTOMERS) + u64::from(row.customer))
-            .end();
+            .text(&row.data);
+        if layout == Layout::Own {
+            let districts = u64::from(DISTRICTS * (warehouse - 1) + district - 1);
+            self.long(districts * u64::from(CUSTOMERS) + u64::from(row.customer));
+        }
+        self.end();
     }
 
     fn order(&mut self, warehouse: u32, district: u32, row: &rows::Order) {

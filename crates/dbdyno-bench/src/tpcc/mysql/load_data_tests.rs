@@ -3,9 +3,9 @@
 use super::*;
 
 /// The first rows of a table.
-fn first(form: Form, table: Table, rows: u64) -> String {
+fn first(form: Form, layout: Layout, table: Table, rows: u64) -> String {
     let mut encoder = Encoder::new(form);
-    let mut source = source(7, table, 2);
+    let mut source = source(layout, 7, table, 2);
     assert!(encoder.fill(&mut source, usize::MAX, rows));
     let mut text = Vec::new();
     assert_eq!(encoder.take(&mut text), rows);
@@ -47,7 +47,7 @@ fn numbers_and_times_have_their_digits() {
 
 #[test]
 fn rows_for_insert_are_tuples() {
-    let orders = first(Form::Values, Table::NewOrder, 2);
+    let orders = first(Form::Values, Layout::Own, Table::NewOrder, 2);
     assert_eq!(orders, "(2101,1,2),(2102,1,2)");
     let mut encoder = Encoder::new(Form::Values);
     encoder.head("INSERT INTO t VALUES ");
@@ -61,9 +61,15 @@ fn rows_for_insert_are_tuples() {
 
 #[test]
 fn every_row_has_all_columns_and_nothing_to_escape() {
-    for (table, columns) in COLUMNS {
+    let own = COLUMNS.map(|(table, columns)| (Layout::Own, table, columns));
+    // Where rows are others: a credit without cents, a history without a number.
+    let sysbench = [
+        (Layout::Sysbench, Table::Customer, 21),
+        (Layout::Sysbench, Table::History, 8),
+    ];
+    for (layout, table, columns) in own.into_iter().chain(sysbench) {
         let rows = table.rows(7, 2).min(4_000);
-        let text = first(Form::File, table, rows);
+        let text = first(Form::File, layout, table, rows);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len() as u64, rows, "{table:?}");
         for line in lines {
@@ -81,13 +87,13 @@ fn every_row_has_all_columns_and_nothing_to_escape() {
 #[test]
 fn the_rows_are_all_there_and_history_is_numbered_through() {
     let rows = Table::History.rows(7, 2);
-    let text = first(Form::File, Table::History, rows);
+    let text = first(Form::File, Layout::Own, Table::History, rows);
     let numbers = text.lines().filter_map(|line| line.rsplit('\t').next());
     let numbers: Vec<u64> = numbers.map(|number| number.parse().unwrap()).collect();
     assert_eq!(numbers, (30_001..=60_000).collect::<Vec<u64>>());
     for (table, _) in COLUMNS {
         let mut encoder = Encoder::new(Form::File);
-        let mut source = source(7, table, 2);
+        let mut source = source(Layout::Own, 7, table, 2);
         assert!(encoder.fill(&mut source, usize::MAX, u64::MAX));
         let mut text = Vec::new();
         assert_eq!(encoder.take(&mut text), table.rows(7, 2), "{table:?}");
@@ -98,7 +104,7 @@ fn the_rows_are_all_there_and_history_is_numbered_through() {
 #[test]
 fn a_buffer_is_filled_to_its_size() {
     let mut encoder = Encoder::new(Form::File);
-    let mut source = source(7, Table::Stock, 1);
+    let mut source = source(Layout::Own, 7, Table::Stock, 1);
     let mut text = Vec::new();
     assert!(encoder.fill(&mut source, 10_000, u64::MAX));
     let rows = encoder.take(&mut text);
@@ -109,4 +115,14 @@ fn a_buffer_is_filled_to_its_size() {
     );
     assert!(encoder.fill(&mut source, 10_000, 3));
     assert_eq!(encoder.take(&mut text), 3);
+}
+
+#[test]
+fn a_credit_limit_has_cents_only_where_its_column_has() {
+    let field = |layout| {
+        let text = first(Form::File, layout, Table::Customer, 1);
+        text.split('\t').nth(14).map(str::to_owned)
+    };
+    assert_eq!(field(Layout::Own).as_deref(), Some("50000.00"));
+    assert_eq!(field(Layout::Sysbench).as_deref(), Some("50000"));
 }

@@ -15,17 +15,18 @@ use dbdyno_model::connection::{Connection, Engine};
 
 use super::connect::{open_at, try_set};
 use super::load_data::{Encoder, Form, Source, source};
+use super::schema::Schema;
 use super::{schema, stored};
 use crate::driver::target;
 use crate::generate::Encoded;
 use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, ahead};
+use crate::tpcc::Config;
 use crate::tpcc::crew::{Crew, refused};
-use crate::tpcc::load::{Loaded, Progress, ledger, rows_of, steps, unit_name, units};
+use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
-use crate::tpcc::schema::Table;
+use crate::tpcc::names::{Names, statements};
 use crate::tpcc::shift::Meter;
 use crate::tpcc::stored::left_to_resume;
-use crate::tpcc::{Config, MAX_WAREHOUSES};
 use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
@@ -47,9 +48,7 @@ pub(crate) fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
-    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
-        return Err(LoadError::Warehouses(config.warehouses));
-    }
+    config.is_possible()?;
     let unreachable = |source: ClientError| LoadError::Connect {
         server: connect.display(),
         source,
@@ -81,9 +80,9 @@ pub(crate) fn load(
     };
     let rows = load_rows(&crew, config, form, &ledger, &done)?;
     let seconds_rows = clock.elapsed().as_secs_f64();
-    add_keys(&crew, &mut own)?;
+    add_keys(&crew, &mut own, config)?;
     let seconds_keys = clock.elapsed().as_secs_f64() - seconds_rows;
-    let analyze = ledger.recorded(&done, "analyze", steps(&schema::ANALYZE));
+    let analyze = ledger.recorded(&done, "analyze", steps(config, &schema::ANALYZE));
     crew.steps("analyze", "analyze", &analyze)?;
     ledger.close(&mut own, Some(stored::FINISH))?;
     let seconds = clock.elapsed().as_secs_f64();
@@ -107,10 +106,10 @@ fn sql(operation: &'static str, object: &'static str) -> impl FnOnce(WireError) 
 /// With settings of the session that make a load fast, none of which outlives it.
 pub(crate) fn open_for_load(target: &Target) -> Result<Link, WireError> {
     let mut link = open_at(target)?;
-    // MariaDB locks an empty table as a whole while its first rows come without unique checks, so
-    // that other threads wait for a unit. One connection waits for all of them.
+    // Unique checks stay on: there is nothing unique but the primary key, and without them MariaDB
+    // sorts the first rows of an empty table in files of its own, which takes it twice the CPU.
     link.run(
-        "SET SESSION foreign_key_checks = 0, unique_checks = 0, innodb_lock_wait_timeout = 86400,
+        "SET SESSION foreign_key_checks = 0, innodb_lock_wait_timeout = 86400,
             wait_timeout = 86400",
     )?;
     if !is_replicated(&mut link)? {
@@ -147,15 +146,17 @@ pub(crate) fn form(link: &mut Link) -> Result<Form, WireError> {
     Ok(if files { Form::File } else { Form::Values })
 }
 
-fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l, 'static> {
-    let own = (stored::TABLE, stored::CREATE);
-    let others = schema::CREATE.map(|(table, create)| (table.name(), create));
-    let tables = [own].into_iter().chain(others);
+fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l> {
+    let schema = Schema::of(config.layout);
+    let own = (
+        stored::TABLE.to_owned(),
+        format!("{} {INNODB}", stored::CREATE),
+    );
+    let others = statements(config, schema.create).into_iter();
+    let others = others.map(|(table, create)| (table, format!("{create} {}", schema.options)));
     Plan {
         ledger,
-        tables: tables
-            .map(|(name, create)| (name, format!("{create} {INNODB}")))
-            .collect(),
+        tables: [own].into_iter().chain(others).collect(),
         insert: Some(stored::begin(config)),
     }
 }
@@ -167,24 +168,29 @@ fn load_rows(
     ledger: &Ledger,
     done: &Done,
 ) -> Result<u64, LoadError> {
-    let units = done.ahead(units(config.warehouses), unit_name)?;
-    let total = rows_of(&units, config.seed);
+    let units = done.ahead(units(config), unit_name)?;
+    let total = rows_of(config, &units);
     crew.work("rows", &units, total, &|link, unit, meter| {
         let record = ledger.record_unit(&unit_name(unit));
-        let &(table, warehouse) = unit;
-        let rows = || source(config.seed, table, warehouse);
-        let place = Place::columns_of(table.name());
+        let rows = || source_of(config, unit);
+        let names = Names::new(config.layout, unit.set, config.sets);
+        let place = Place::columns_of(names.table(unit.table));
         send_rows(link, form, place, &record, &rows, meter)
     })
 }
 
+fn source_of(config: &Config, unit: &Unit) -> Source {
+    let seed = config.set_seed(unit.set);
+    source(config.layout, seed, unit.table, unit.warehouse)
+}
+
 /// The rows of a unit without a server, as a file.
-pub(crate) fn encode_unit_nowhere(
-    seed: u64,
-    &(table, warehouse): &(Table, u32),
+pub(in crate::tpcc) fn encode_unit_nowhere(
+    config: &Config,
+    unit: &Unit,
     meter: &Meter<'_>,
 ) -> Result<Encoded, LoadError> {
-    encode_nowhere(source(seed, table, warehouse), meter)
+    encode_nowhere(source_of(config, unit), meter)
 }
 
 /// Where rows go.
@@ -356,12 +362,17 @@ fn insert(
     Ok(())
 }
 
-fn add_keys(crew: &Crew<'_>, own: &mut Link) -> Result<(), LoadError> {
-    let indexes = ahead(steps(&schema::INDEXES), own, Engine::MySql)?;
-    crew.steps("keys", "index", &indexes)?;
+fn add_keys(crew: &Crew<'_>, own: &mut Link, config: &Config) -> Result<(), LoadError> {
+    let schema = Schema::of(config.layout);
+    let indexes = steps(config, &schema.indexes(config.foreign_keys));
+    crew.steps("keys", "index", &ahead(indexes, own, Engine::MySql)?)?;
+    if !config.foreign_keys {
+        return Ok(());
+    }
+    let foreign_keys = steps(config, schema.foreign_keys);
     // Quick, and each needs a lock on its parents that would keep the others waiting, or be a
     // deadlock: one after the other.
-    for keys in ahead(steps(&schema::FOREIGN_KEYS), own, Engine::MySql)? {
+    for keys in ahead(foreign_keys, own, Engine::MySql)? {
         if crew.stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }

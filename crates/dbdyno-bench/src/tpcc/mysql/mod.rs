@@ -37,6 +37,7 @@ mod payment;
 mod schema;
 mod stock_level;
 pub(crate) mod stored;
+mod sysbench;
 
 pub(crate) use delivery::Delivery;
 pub(crate) use new_order::NewOrder;

@@ -10,20 +10,23 @@
 
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use super::command::{Cents, List, Literal, run_within};
 use crate::tpcc::control::Control;
+use crate::tpcc::names::Names;
 use crate::tpcc::new_order::{Line, MAX_LINES, NewOrderInput, Numbered};
 use crate::tpcc::priced::{Head, Item, OrderLine, Stock, price_lines};
+use crate::tpcc::schema::Table;
 use crate::tpcc::sql::{any_of, repeated};
 use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
 const TAXES: &str = "SELECT w_tax, d_tax
-    FROM warehouse JOIN district ON d_w_id = w_id WHERE w_id = ? AND d_id = ?";
+    FROM {warehouse} JOIN {district} ON d_w_id = w_id WHERE w_id = ? AND d_id = ?";
 
 const CUSTOMER: &str = "SELECT c_discount, c_last, c_credit
-    FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE";
+    FROM {customer} WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE";
 
 const STOCK_COLUMNS: &str = "s_w_id, s_i_id, s_quantity, s_data,
     CASE ? WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
@@ -36,6 +39,7 @@ const CHANGED: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct NewOrder {
+    names: Arc<Names>,
     items: Statement,
     taxes: Statement,
     stocks: Statement,
@@ -65,23 +69,32 @@ struct Taken {
     lines: u32,
 }
 
+/// What reads items and stocks: always as many as there may be. Shorter orders name their last line
+/// again.
+fn over_lines() -> [String; 2] {
+    let items = repeated("?", MAX_LINES);
+    let stocks = any_of(&["s_w_id", "s_i_id"], MAX_LINES);
+    [
+        format!("SELECT i_id, i_price, i_name, i_data FROM {{item}} WHERE i_id IN ({items})"),
+        format!(
+            "SELECT {STOCK_COLUMNS} FROM {{stock}} FORCE INDEX (PRIMARY) WHERE {stocks}
+             ORDER BY s_w_id, s_i_id FOR UPDATE"
+        ),
+    ]
+}
+
 impl NewOrder {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
-        // Always as many as there may be: shorter orders name their last line again.
-        let items = format!(
-            "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})",
-            repeated("?", MAX_LINES)
-        );
-        let stocks = format!(
-            "SELECT {STOCK_COLUMNS} FROM stock FORCE INDEX (PRIMARY) WHERE {}
-             ORDER BY s_w_id, s_i_id FOR UPDATE",
-            any_of(&["s_w_id", "s_i_id"], MAX_LINES)
-        );
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Arc<Names>,
+    ) -> Result<Self, WireError> {
+        let [items, stocks] = over_lines().map(|template| names.sql(&template));
         Ok(Self {
+            names: Arc::clone(names),
             items: session.prepare(&items).await?,
-            taxes: session.prepare(TAXES).await?,
+            taxes: session.prepare(&names.sql(TAXES)).await?,
             stocks: session.prepare(&stocks).await?,
-            customer: session.prepare(CUSTOMER).await?,
+            customer: session.prepare(&names.sql(CUSTOMER)).await?,
             found: Found::default(),
             sql: String::new(),
         })
@@ -99,7 +112,7 @@ impl NewOrder {
         found.price_lines(input);
         found.take_stocks(input);
         let complete = found.lines.len() == input.lines().len();
-        put(&mut self.sql, input, found);
+        put(&mut self.sql, &self.names, input, found);
         self.sql
             .push_str(if complete { "COMMIT" } else { "ROLLBACK" });
         let done = run_within(session, &self.sql).await?;
@@ -237,23 +250,25 @@ impl Taken {
 }
 
 /// Everything that the order writes, up to its end.
-fn put(sql: &mut String, input: &NewOrderInput, found: &Found) {
+fn put(sql: &mut String, names: &Names, input: &NewOrderInput, found: &Found) {
     let (w, d, c) = (input.warehouse, input.district, input.customer);
     let (count, local) = (input.lines().len(), u8::from(input.all_local()));
+    let district = names.table(Table::District);
+    let (orders, new_order) = (names.table(Table::Orders), names.table(Table::NewOrder));
     sql.clear();
-    put_stocks(sql, w, &found.taken);
+    put_stocks(sql, names.table(Table::Stock), w, &found.taken);
     // Writing to a String cannot fail.
     let _ = write!(
         sql,
-        "UPDATE district SET d_next_o_id = last_insert_id(d_next_o_id) + 1
+        "UPDATE {district} SET d_next_o_id = last_insert_id(d_next_o_id) + 1
             WHERE d_w_id = {w} AND d_id = {d};
-        INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
+        INSERT INTO {orders} (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
             VALUES (last_insert_id(), {d}, {w}, {c}, CURRENT_TIMESTAMP, {count}, {local});
-        INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (last_insert_id(), {d}, {w}); "
-    );
-    sql.push_str(
-        "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
+        INSERT INTO {new_order} (no_o_id, no_d_id, no_w_id)
+            VALUES (last_insert_id(), {d}, {w});
+        INSERT INTO {} (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
          ol_quantity, ol_amount, ol_dist_info) VALUES ",
+        names.table(Table::OrderLine)
     );
     for (index, priced) in found.lines.iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };
@@ -269,7 +284,7 @@ fn put(sql: &mut String, input: &NewOrderInput, found: &Found) {
 }
 
 /// One statement for the stocks of each warehouse.
-fn put_stocks(sql: &mut String, home: u32, taken: &[Taken]) {
+fn put_stocks(sql: &mut String, table: &str, home: u32, taken: &[Taken]) {
     for some in taken.chunk_by(|one, other| one.warehouse == other.warehouse) {
         let w = some[0].warehouse;
         let items = List(some.iter().map(|one| one.item));
@@ -278,7 +293,7 @@ fn put_stocks(sql: &mut String, home: u32, taken: &[Taken]) {
         let lines = Cases(some, |one| one.lines.into());
         let _ = write!(
             sql,
-            "UPDATE stock SET s_quantity = {quantity}, s_ytd = s_ytd + {ordered}, \
+            "UPDATE {table} SET s_quantity = {quantity}, s_ytd = s_ytd + {ordered}, \
              s_order_cnt = s_order_cnt + {lines}"
         );
         if w != home {
@@ -309,6 +324,39 @@ impl std::fmt::Display for Cases<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tpcc::names::{Layout, assert_rendered};
+    use crate::tpcc::random::Random;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[TAXES, CUSTOMER]);
+        assert_rendered(&over_lines().each_ref().map(String::as_str));
+    }
+
+    #[test]
+    fn every_statement_names_the_tables_of_its_set() {
+        let input = crate::tpcc::new_order::draw(&mut Random::stream(1, &[]), 1, 1, &[0; 3]);
+        let found = Found {
+            taken: vec![taken(1, 5, 90, 1)],
+            ..Found::default()
+        };
+        let mut sql = String::new();
+        put(
+            &mut sql,
+            &Names::new(Layout::Sysbench, 2, 2),
+            &input,
+            &found,
+        );
+        for part in [
+            "UPDATE stock2 SET",
+            "UPDATE district2 SET",
+            "INSERT INTO orders2 (",
+            "INSERT INTO new_orders2 (",
+            "INSERT INTO order_line2 (",
+        ] {
+            assert!(sql.contains(part), "{part}: {sql}");
+        }
+    }
 
     fn taken(warehouse: u32, item: u32, quantity: i64, lines: u32) -> Taken {
         Taken {
@@ -324,7 +372,7 @@ mod tests {
     fn each_warehouse_has_one_update_of_its_stocks() {
         let mut sql = String::new();
         let all = [taken(1, 5, 90, 1), taken(1, 9, 13, 2), taken(4, 5, 50, 1)];
-        put_stocks(&mut sql, 1, &all);
+        put_stocks(&mut sql, "stock", 1, &all);
         let statements: Vec<&str> = sql.split("; ").collect();
         assert_eq!(
             statements,
@@ -344,7 +392,7 @@ mod tests {
     #[test]
     fn an_order_without_any_stock_updates_none() {
         let mut sql = String::new();
-        put_stocks(&mut sql, 1, &[]);
+        put_stocks(&mut sql, "stock", 1, &[]);
         assert_eq!(sql, "");
     }
 }

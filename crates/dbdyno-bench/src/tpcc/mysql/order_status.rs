@@ -10,7 +10,9 @@ use super::customer::{FOUND, Middle};
 use crate::tpcc::control::Control;
 use crate::tpcc::customer::Customer;
 use crate::tpcc::missing;
+use crate::tpcc::names::Names;
 use crate::tpcc::order_status::OrderStatusInput;
+use crate::tpcc::schema::Table;
 use crate::wire::{Row, Session, Statement, WireError};
 
 /// Columns before ol_amount.
@@ -31,29 +33,30 @@ fn status(customer: &str) -> String {
         "SELECT c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id,
             ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
         FROM (
-            SELECT o_id, o_entry_d, o_carrier_id FROM orders
+            SELECT o_id, o_entry_d, o_carrier_id FROM {{orders}}
             WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = {customer}
             ORDER BY o_id DESC LIMIT 1) AS latest
-        JOIN customer ON c_w_id = ? AND c_d_id = ? AND c_id = {customer}
-        JOIN order_line ON ol_w_id = c_w_id AND ol_d_id = c_d_id AND ol_o_id = o_id"
+        JOIN {{customer}} ON c_w_id = ? AND c_d_id = ? AND c_id = {customer}
+        JOIN {{order_line}} ON ol_w_id = c_w_id AND ol_d_id = c_d_id AND ol_o_id = o_id"
     )
 }
 
 impl OrderStatus {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(session: &mut Session, names: &Names) -> Result<Self, WireError> {
         // A statement keeps the type that a variable has when it is prepared. Without autocommit a
         // SELECT would begin a transaction, and the next one would still read its snapshot.
         session.queue_text(&format!("SET autocommit = 1, {FOUND} = 0"));
         session.done().await?;
         let middle = Middle {
+            table: names.table(Table::Customer),
             warehouse: "?",
             district: "?",
             name: "?",
         };
         Ok(Self {
             find: session.prepare(&middle.to_string()).await?,
-            by_id: session.prepare(&status("?")).await?,
-            by_name: session.prepare(&status(FOUND)).await?,
+            by_id: session.prepare(&names.sql(&status("?"))).await?,
+            by_name: session.prepare(&names.sql(&status(FOUND))).await?,
         })
     }
 
@@ -95,5 +98,16 @@ impl OrderStatus {
         // What the terminal would show.
         black_box(total.ok_or_else(|| missing("customer or order"))?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[&status("?"), &status(FOUND)]);
     }
 }

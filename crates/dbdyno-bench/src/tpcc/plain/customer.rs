@@ -1,14 +1,15 @@
 //! Finds the customer that payment and order status are about.
 
 use crate::tpcc::customer::Customer;
+use crate::tpcc::names::Names;
 use crate::tpcc::sql::prepare;
 use crate::tpcc::{missing, number};
 use crate::wire::{Row, Session, Statement, WireError};
 
 const COUNT: &str =
-    "SELECT count(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
+    "SELECT count(c_id) FROM {customer} WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
 
-const IDS: &str = "SELECT c_id FROM customer
+const IDS: &str = "SELECT c_id FROM {customer}
     WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first";
 
 #[derive(Debug)]
@@ -20,15 +21,19 @@ pub(super) struct ByName {
 }
 
 impl ByName {
-    pub(super) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    pub(super) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         let count = if batched {
             None
         } else {
-            Some(prepare(session, COUNT).await?)
+            Some(prepare(session, &names.sql(COUNT)).await?)
         };
         Ok(Self {
             count,
-            ids: prepare(session, IDS).await?,
+            ids: prepare(session, &names.sql(IDS)).await?,
             found: Vec::new(),
         })
     }
@@ -66,5 +71,16 @@ impl ByName {
         middle
             .and_then(|middle| found.get(middle).copied())
             .ok_or_else(|| missing("customer"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[COUNT, IDS]);
     }
 }

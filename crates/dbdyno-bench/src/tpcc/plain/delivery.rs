@@ -4,20 +4,38 @@ use std::hint::black_box;
 
 use crate::tpcc::control::Control;
 use crate::tpcc::delivery::DeliveryInput;
+use crate::tpcc::names::Names;
 use crate::tpcc::sql::{any_of, prepare};
 use crate::tpcc::{DISTRICTS, missing, number};
 use crate::wire::{Row, Session, Statement, WireError};
 
-const OLDEST: &str = "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ?
+const OLDEST: &str = "SELECT no_o_id FROM {new_order} WHERE no_w_id = ? AND no_d_id = ?
     ORDER BY no_o_id LIMIT 1 FOR UPDATE";
 
-const CHARGE: &str = "UPDATE customer
+const CHARGE: &str = "UPDATE {customer}
     SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1
     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
 /// Orders that one statement names.
 fn at_once(batched: bool) -> usize {
     if batched { DISTRICTS as usize } else { 1 }
+}
+
+/// The statements that name so many orders: to delete, to read customers, to carry, to deliver, and
+/// to add up.
+fn over_orders(count: usize) -> [String; 5] {
+    let new_orders = any_of(&["no_w_id", "no_d_id", "no_o_id"], count);
+    let orders = any_of(&["o_w_id", "o_d_id", "o_id"], count);
+    let lines = any_of(&["ol_w_id", "ol_d_id", "ol_o_id"], count);
+    [
+        format!("DELETE FROM {{new_order}} WHERE {new_orders}"),
+        format!("SELECT o_d_id, o_c_id FROM {{orders}} WHERE {orders}"),
+        format!("UPDATE {{orders}} SET o_carrier_id = ? WHERE {orders}"),
+        format!("UPDATE {{order_line}} SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {lines}"),
+        format!(
+            "SELECT ol_d_id, sum(ol_amount) FROM {{order_line}} WHERE {lines} GROUP BY ol_d_id"
+        ),
+    ]
 }
 
 /// An order that is being delivered.
@@ -43,27 +61,22 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    pub(crate) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         let at_once = at_once(batched);
-        let new_orders = any_of(&["no_w_id", "no_d_id", "no_o_id"], at_once);
-        let orders = any_of(&["o_w_id", "o_d_id", "o_id"], at_once);
-        let lines = any_of(&["ol_w_id", "ol_d_id", "ol_o_id"], at_once);
-        let delete = format!("DELETE FROM new_order WHERE {new_orders}");
-        let customers = format!("SELECT o_d_id, o_c_id FROM orders WHERE {orders}");
-        let carry = format!("UPDATE orders SET o_carrier_id = ? WHERE {orders}");
-        let deliver =
-            format!("UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {lines}");
-        let amounts = format!(
-            "SELECT ol_d_id, sum(ol_amount) FROM order_line WHERE {lines} GROUP BY ol_d_id"
-        );
+        let [delete, customers, carry, deliver, amounts] =
+            over_orders(at_once).map(|template| names.sql(&template));
         Ok(Self {
-            oldest: prepare(session, OLDEST).await?,
+            oldest: prepare(session, &names.sql(OLDEST)).await?,
             delete: prepare(session, &delete).await?,
             customers: prepare(session, &customers).await?,
             carry: prepare(session, &carry).await?,
             deliver: prepare(session, &deliver).await?,
             amounts: prepare(session, &amounts).await?,
-            charge: prepare(session, CHARGE).await?,
+            charge: prepare(session, &names.sql(CHARGE)).await?,
             at_once,
             orders: Vec::with_capacity(at_once),
         })
@@ -219,5 +232,17 @@ impl Delivery {
         };
         session.rows(&self.amounts, read).await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[OLDEST, CHARGE]);
+        assert_rendered(&over_orders(2).each_ref().map(String::as_str));
     }
 }

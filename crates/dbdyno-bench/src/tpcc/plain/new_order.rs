@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use crate::tpcc::control::Control;
+use crate::tpcc::names::Names;
 use crate::tpcc::new_order::{Line, MAX_LINES, MIN_LINES, NewOrderInput, Numbered};
 use crate::tpcc::priced::{Head, Item, OrderLine, Stock};
 use crate::tpcc::sql::{any_of, prepare, repeated};
@@ -10,19 +11,19 @@ use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
 const CUSTOMER: &str = "SELECT w_tax, c_discount, c_last, c_credit
-    FROM customer JOIN warehouse ON w_id = c_w_id
+    FROM {customer} JOIN {warehouse} ON w_id = c_w_id
     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
-const DISTRICT: &str = "SELECT d_next_o_id, d_tax FROM district
+const DISTRICT: &str = "SELECT d_next_o_id, d_tax FROM {district}
     WHERE d_w_id = ? AND d_id = ? FOR UPDATE";
 
-const TAKE_NUMBER: &str = "UPDATE district SET d_next_o_id = ? WHERE d_w_id = ? AND d_id = ?";
+const TAKE_NUMBER: &str = "UPDATE {district} SET d_next_o_id = ? WHERE d_w_id = ? AND d_id = ?";
 
-const ORDER: &str = "INSERT INTO orders
+const ORDER: &str = "INSERT INTO {orders}
         (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
     VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP, ?, ?)";
 
-const NEW_ORDER: &str = "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (?, ?, ?)";
+const NEW_ORDER: &str = "INSERT INTO {new_order} (no_o_id, no_d_id, no_w_id) VALUES (?, ?, ?)";
 
 /// The addition says that the parameter is a number, in words that both engines know.
 const STOCK_COLUMNS: &str = "s_w_id, s_i_id, s_quantity, s_data,
@@ -31,7 +32,7 @@ const STOCK_COLUMNS: &str = "s_w_id, s_i_id, s_quantity, s_data,
         WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09
         ELSE s_dist_10 END";
 
-const UPDATE_STOCK: &str = "UPDATE stock
+const UPDATE_STOCK: &str = "UPDATE {stock}
     SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1,
         s_remote_cnt = s_remote_cnt + ?
     WHERE s_w_id = ? AND s_i_id = ?";
@@ -61,8 +62,29 @@ pub(crate) struct NewOrder {
     priced: Vec<OrderLine>,
 }
 
+/// The statements that name so many lines: to read items and stocks, and to insert.
+fn over_lines(count: usize) -> [String; 3] {
+    let (items, lines) = (repeated("?", count), repeated(LINE, count));
+    let stocks = any_of(&["s_w_id", "s_i_id"], count);
+    [
+        format!("SELECT i_id, i_price, i_name, i_data FROM {{item}} WHERE i_id IN ({items})"),
+        format!(
+            "SELECT {STOCK_COLUMNS} FROM {{stock}} WHERE {stocks}
+             ORDER BY s_w_id, s_i_id FOR UPDATE"
+        ),
+        format!(
+            "INSERT INTO {{order_line}} (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id,
+                ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) VALUES {lines}"
+        ),
+    ]
+}
+
 impl Lines {
-    async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         let counts = if batched {
             MIN_LINES..=MAX_LINES
         } else {
@@ -74,20 +96,7 @@ impl Lines {
             inserts: Vec::new(),
         };
         for count in counts {
-            let items = format!(
-                "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})",
-                repeated("?", count)
-            );
-            let stocks = format!(
-                "SELECT {STOCK_COLUMNS} FROM stock WHERE {}
-                 ORDER BY s_w_id, s_i_id FOR UPDATE",
-                any_of(&["s_w_id", "s_i_id"], count)
-            );
-            let inserts = format!(
-                "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id,
-                    ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) VALUES {}",
-                repeated(LINE, count)
-            );
+            let [items, stocks, inserts] = over_lines(count).map(|template| names.sql(&template));
             lines.items.push(prepare(session, &items).await?);
             lines.stocks.push(prepare(session, &stocks).await?);
             lines.inserts.push(prepare(session, &inserts).await?);
@@ -97,15 +106,19 @@ impl Lines {
 }
 
 impl NewOrder {
-    pub(crate) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            customer: prepare(session, CUSTOMER).await?,
-            district: prepare(session, DISTRICT).await?,
-            take_number: prepare(session, TAKE_NUMBER).await?,
-            order: prepare(session, ORDER).await?,
-            new_order: prepare(session, NEW_ORDER).await?,
-            update_stock: prepare(session, UPDATE_STOCK).await?,
-            lines: Lines::prepare(session, batched).await?,
+            customer: prepare(session, &names.sql(CUSTOMER)).await?,
+            district: prepare(session, &names.sql(DISTRICT)).await?,
+            take_number: prepare(session, &names.sql(TAKE_NUMBER)).await?,
+            order: prepare(session, &names.sql(ORDER)).await?,
+            new_order: prepare(session, &names.sql(NEW_ORDER)).await?,
+            update_stock: prepare(session, &names.sql(UPDATE_STOCK)).await?,
+            lines: Lines::prepare(session, names, batched).await?,
             batched,
             items: Vec::with_capacity(MAX_LINES),
             stocks: Vec::with_capacity(MAX_LINES),
@@ -307,5 +320,18 @@ impl NewOrder {
         })?;
         session.done().await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[CUSTOMER, DISTRICT, TAKE_NUMBER]);
+        assert_rendered(&[ORDER, NEW_ORDER, UPDATE_STOCK]);
+        assert_rendered(&over_lines(2).each_ref().map(String::as_str));
     }
 }

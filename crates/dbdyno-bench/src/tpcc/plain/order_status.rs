@@ -5,18 +5,19 @@ use std::hint::black_box;
 use super::customer::ByName;
 use crate::tpcc::control::Control;
 use crate::tpcc::missing;
+use crate::tpcc::names::Names;
 use crate::tpcc::order_status::OrderStatusInput;
 use crate::tpcc::sql::prepare;
 use crate::wire::{Row, Session, Statement, WireError};
 
 const CUSTOMER: &str = "SELECT c_balance, c_first, c_middle, c_last
-    FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+    FROM {customer} WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
 const ORDER: &str = "SELECT o_id, o_carrier_id, o_entry_d
-    FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1";
+    FROM {orders} WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1";
 
 const LINES: &str = "SELECT ol_amount, ol_i_id, ol_supply_w_id, ol_quantity, ol_delivery_d
-    FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
+    FROM {order_line} WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
 
 #[derive(Debug)]
 pub(crate) struct OrderStatus {
@@ -27,12 +28,16 @@ pub(crate) struct OrderStatus {
 }
 
 impl OrderStatus {
-    pub(crate) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            by_name: ByName::prepare(session, batched).await?,
-            customer: prepare(session, CUSTOMER).await?,
-            order: prepare(session, ORDER).await?,
-            lines: prepare(session, LINES).await?,
+            by_name: ByName::prepare(session, names, batched).await?,
+            customer: prepare(session, &names.sql(CUSTOMER)).await?,
+            order: prepare(session, &names.sql(ORDER)).await?,
+            lines: prepare(session, &names.sql(LINES)).await?,
         })
     }
 
@@ -81,5 +86,16 @@ impl OrderStatus {
         control.queue_commit(session)?;
         session.done().await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[CUSTOMER, ORDER, LINES]);
     }
 }

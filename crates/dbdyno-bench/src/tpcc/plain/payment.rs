@@ -6,37 +6,38 @@ use std::hint::black_box;
 use super::customer::ByName;
 use crate::tpcc::control::Control;
 use crate::tpcc::missing;
+use crate::tpcc::names::Names;
 use crate::tpcc::payment::PaymentInput;
 use crate::tpcc::sql::prepare;
 use crate::wire::{Row, Session, Statement, WireError};
 
-const PAY_WAREHOUSE: &str = "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?";
+const PAY_WAREHOUSE: &str = "UPDATE {warehouse} SET w_ytd = w_ytd + ? WHERE w_id = ?";
 
 const WAREHOUSE: &str = "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip
-    FROM warehouse WHERE w_id = ?";
+    FROM {warehouse} WHERE w_id = ?";
 
-const PAY_DISTRICT: &str = "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?";
+const PAY_DISTRICT: &str = "UPDATE {district} SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?";
 
 const DISTRICT: &str = "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip
-    FROM district WHERE d_w_id = ? AND d_id = ?";
+    FROM {district} WHERE d_w_id = ? AND d_id = ?";
 
 const CUSTOMER: &str = "SELECT c_credit, c_balance, c_first, c_middle, c_last, c_street_1,
         c_street_2, c_city, c_state, c_zip, c_phone, c_credit_lim, c_discount
-    FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE";
+    FROM {customer} WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE";
 
-const GOOD_CREDIT: &str = "UPDATE customer
+const GOOD_CREDIT: &str = "UPDATE {customer}
     SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?,
         c_payment_cnt = c_payment_cnt + 1
     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
-const DATA: &str = "SELECT c_data FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+const DATA: &str = "SELECT c_data FROM {customer} WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
-const BAD_CREDIT: &str = "UPDATE customer
+const BAD_CREDIT: &str = "UPDATE {customer}
     SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?,
         c_payment_cnt = c_payment_cnt + 1, c_data = ?
     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
 
-const HISTORY: &str = "INSERT INTO history
+const HISTORY: &str = "INSERT INTO {history}
         (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
     VALUES (?, ?, ?, ?, ?, CURRENT_TIMESTAMP, ?, ?)";
 
@@ -60,18 +61,22 @@ pub(crate) struct Payment {
 }
 
 impl Payment {
-    pub(crate) async fn prepare(session: &mut Session, batched: bool) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(
+        session: &mut Session,
+        names: &Names,
+        batched: bool,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            pay_warehouse: prepare(session, PAY_WAREHOUSE).await?,
-            warehouse: prepare(session, WAREHOUSE).await?,
-            pay_district: prepare(session, PAY_DISTRICT).await?,
-            district: prepare(session, DISTRICT).await?,
-            by_name: ByName::prepare(session, batched).await?,
-            customer: prepare(session, CUSTOMER).await?,
-            good_credit: prepare(session, GOOD_CREDIT).await?,
-            data: prepare(session, DATA).await?,
-            bad_credit: prepare(session, BAD_CREDIT).await?,
-            history: prepare(session, HISTORY).await?,
+            pay_warehouse: prepare(session, &names.sql(PAY_WAREHOUSE)).await?,
+            warehouse: prepare(session, &names.sql(WAREHOUSE)).await?,
+            pay_district: prepare(session, &names.sql(PAY_DISTRICT)).await?,
+            district: prepare(session, &names.sql(DISTRICT)).await?,
+            by_name: ByName::prepare(session, names, batched).await?,
+            customer: prepare(session, &names.sql(CUSTOMER)).await?,
+            good_credit: prepare(session, &names.sql(GOOD_CREDIT)).await?,
+            data: prepare(session, &names.sql(DATA)).await?,
+            bad_credit: prepare(session, &names.sql(BAD_CREDIT)).await?,
+            history: prepare(session, &names.sql(HISTORY)).await?,
             h_data: String::new(),
             c_data: String::new(),
         })
@@ -205,5 +210,26 @@ impl Payment {
         })?;
         session.done().await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[
+            PAY_WAREHOUSE,
+            WAREHOUSE,
+            PAY_DISTRICT,
+            DISTRICT,
+            CUSTOMER,
+            GOOD_CREDIT,
+            DATA,
+            BAD_CREDIT,
+            HISTORY,
+        ]);
     }
 }

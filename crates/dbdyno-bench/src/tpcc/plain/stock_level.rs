@@ -4,14 +4,15 @@ use std::hint::black_box;
 
 use crate::tpcc::control::Control;
 use crate::tpcc::missing;
+use crate::tpcc::names::Names;
 use crate::tpcc::sql::prepare;
 use crate::tpcc::stock_level::StockLevelInput;
 use crate::wire::{Row, Session, Statement, WireError};
 
-const NEXT_ORDER: &str = "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?";
+const NEXT_ORDER: &str = "SELECT d_next_o_id FROM {district} WHERE d_w_id = ? AND d_id = ?";
 
 const LOW_STOCKS: &str = "SELECT count(DISTINCT s_i_id)
-    FROM order_line JOIN stock ON s_w_id = ? AND s_i_id = ol_i_id
+    FROM {order_line} JOIN {stock} ON s_w_id = ? AND s_i_id = ol_i_id
     WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? AND ol_o_id >= ? AND s_quantity < ?";
 
 /// Orders that are looked at.
@@ -24,10 +25,10 @@ pub(crate) struct StockLevel {
 }
 
 impl StockLevel {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(session: &mut Session, names: &Names) -> Result<Self, WireError> {
         Ok(Self {
-            next_order: prepare(session, NEXT_ORDER).await?,
-            low_stocks: prepare(session, LOW_STOCKS).await?,
+            next_order: prepare(session, &names.sql(NEXT_ORDER)).await?,
+            low_stocks: prepare(session, &names.sql(LOW_STOCKS)).await?,
         })
     }
 
@@ -70,5 +71,16 @@ impl StockLevel {
         control.queue_commit(session)?;
         session.done().await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[NEXT_ORDER, LOW_STOCKS]);
     }
 }

@@ -11,8 +11,10 @@ use postgres::{Client, Error, IsolationLevel};
 use super::connect;
 use crate::driver::ClientTarget;
 use crate::share::{connections, share};
-use crate::tpcc::conditions::{Range, SHOWN, Violations, When, checks, merge, ranges};
+use crate::tpcc::Config;
+use crate::tpcc::conditions::{Found, Part, SHOWN, Violations, When, parts};
 use crate::tpcc::load_error::ClientError;
+use crate::tpcc::names::{Layout, Names};
 
 /// The orders and customers of a warehouse are added up in memory, and by one process each: the
 /// connections are as many as there are processors already.
@@ -30,12 +32,12 @@ const PER_ORDER: &str = "
            o_c_id AS c, o_ol_cnt AS ol_cnt, o_carrier_id AS carrier, o_id IS NOT NULL AS has_order,
            coalesce(lines, 0) AS lines, coalesce(delivered, 0) AS delivered,
            coalesce(amount, 0) AS amount
-    FROM (SELECT * FROM orders WHERE o_w_id BETWEEN $1 AND $2) AS orders
+    FROM (SELECT * FROM {orders} WHERE o_w_id BETWEEN $1 AND $2) AS orders
     FULL JOIN (
         SELECT ol_w_id AS w, ol_d_id AS d, ol_o_id AS o, count(*) AS lines,
                count(ol_delivery_d) AS delivered,
                sum(ol_amount) FILTER (WHERE ol_delivery_d IS NOT NULL) AS amount
-        FROM order_line WHERE ol_w_id BETWEEN $1 AND $2 GROUP BY 1, 2, 3
+        FROM {order_line} WHERE ol_w_id BETWEEN $1 AND $2 GROUP BY 1, 2, 3
     ) AS l ON o_w_id = l.w AND o_d_id = l.d AND o_id = l.o";
 
 /// What each customer's delivered lines and payments came to: the two conditions on balances.
@@ -44,12 +46,12 @@ const PER_CUSTOMER: &str = "
     SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_balance AS balance,
            c_ytd_payment AS ytd_payment, coalesce(delivered, 0) AS delivered,
            coalesce(paid, 0) AS paid
-    FROM customer
+    FROM {customer}
     LEFT JOIN (
         SELECT w, d, c, sum(amount) AS delivered FROM dbdyno_per_order GROUP BY 1, 2, 3
     ) AS o ON c_w_id = o.w AND c_d_id = o.d AND c_id = o.c
     LEFT JOIN (
-        SELECT h_c_w_id AS w, h_c_d_id AS d, h_c_id AS c, sum(h_amount) AS paid FROM history
+        SELECT h_c_w_id AS w, h_c_d_id AS d, h_c_id AS c, sum(h_amount) AS paid FROM {history}
         WHERE h_c_w_id BETWEEN $1 AND $2 GROUP BY 1, 2, 3
     ) AS h ON c_w_id = h.w AND c_d_id = h.d AND c_id = h.c
     WHERE c_w_id BETWEEN $1 AND $2";
@@ -58,8 +60,8 @@ const CONDITIONS: [Condition; 11] = [
     Condition {
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(d_ytd) %s', w_id, w_ytd, total)
-            FROM warehouse
-            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM district
+            FROM {warehouse}
+            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM {district}
                        WHERE d_w_id BETWEEN $1 AND $2 GROUP BY 1) AS d ON d_w_id = w_id
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
     },
@@ -67,10 +69,10 @@ const CONDITIONS: [Condition; 11] = [
         violations: "
             SELECT format('warehouse %s, district %s: d_next_o_id %s, max(o_id) %s, max(no_o_id) %s',
                           d_w_id, d_id, d_next_o_id, max_o, max_no)
-            FROM district
+            FROM {district}
             LEFT JOIN (SELECT w, d, max(o) AS max_o FROM dbdyno_per_order WHERE has_order
                        GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
-            LEFT JOIN (SELECT no_w_id, no_d_id, max(no_o_id) AS max_no FROM new_order
+            LEFT JOIN (SELECT no_w_id, no_d_id, max(no_o_id) AS max_no FROM {new_order}
                        WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
                 ON no_w_id = d_w_id AND no_d_id = d_id
             WHERE d_w_id BETWEEN $1 AND $2
@@ -80,7 +82,7 @@ const CONDITIONS: [Condition; 11] = [
         violations: "
             SELECT format('warehouse %s, district %s: no_o_id %s to %s, %s new orders', no_w_id,
                           no_d_id, min(no_o_id), max(no_o_id), count(*))
-            FROM new_order WHERE no_w_id BETWEEN $1 AND $2 GROUP BY no_w_id, no_d_id
+            FROM {new_order} WHERE no_w_id BETWEEN $1 AND $2 GROUP BY no_w_id, no_d_id
             HAVING max(no_o_id) - min(no_o_id) + 1 <> count(*)",
     },
     Condition {
@@ -96,13 +98,13 @@ const CONDITIONS: [Condition; 11] = [
                           d, o, coalesce(carrier::text, 'null'),
                           CASE WHEN no_o_id IS NULL THEN 'not' ELSE 'is' END)
             FROM dbdyno_per_order
-            LEFT JOIN new_order ON no_w_id = w AND no_d_id = d AND no_o_id = o
+            LEFT JOIN {new_order} ON no_w_id = w AND no_d_id = d AND no_o_id = o
                 AND no_w_id BETWEEN $1 AND $2
             WHERE has_order AND (carrier IS NULL) <> (no_o_id IS NOT NULL)
             UNION ALL
             SELECT format('warehouse %s, district %s, order %s: is in new_order, not in orders',
                           no_w_id, no_d_id, no_o_id)
-            FROM new_order LEFT JOIN orders
+            FROM {new_order} LEFT JOIN {orders}
                 ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id
                 AND o_w_id BETWEEN $1 AND $2
             WHERE no_w_id BETWEEN $1 AND $2 AND o_id IS NULL",
@@ -123,7 +125,7 @@ const CONDITIONS: [Condition; 11] = [
     Condition {
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(h_amount) %s', w_id, w_ytd, total)
-            FROM warehouse
+            FROM {warehouse}
             LEFT JOIN (SELECT w, sum(total) AS total FROM dbdyno_per_district GROUP BY 1) AS h
                 ON h.w = w_id
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
@@ -132,7 +134,7 @@ const CONDITIONS: [Condition; 11] = [
         violations: "
             SELECT format('warehouse %s, district %s: d_ytd %s, sum(h_amount) %s', d_w_id, d_id,
                           d_ytd, total)
-            FROM district LEFT JOIN dbdyno_per_district AS h ON h.w = d_w_id AND h.d = d_id
+            FROM {district} LEFT JOIN dbdyno_per_district AS h ON h.w = d_w_id AND h.d = d_id
             WHERE d_w_id BETWEEN $1 AND $2 AND d_ytd IS DISTINCT FROM total",
     },
     Condition {
@@ -152,7 +154,7 @@ const CONDITIONS: [Condition; 11] = [
 /// Payments of each district, for 8 and 9.
 const PER_DISTRICT: &str = "
     CREATE TEMPORARY TABLE dbdyno_per_district ON COMMIT DROP AS
-    SELECT h_w_id AS w, h_d_id AS d, sum(h_amount) AS total FROM history
+    SELECT h_w_id AS w, h_d_id AS d, sum(h_amount) AS total FROM {history}
     WHERE h_w_id BETWEEN $1 AND $2 GROUP BY 1, 2";
 
 /// The number of orders delivered is what the load left; a run only adds to it.
@@ -160,10 +162,10 @@ const ORDERS_AFTER_LOAD: Condition = Condition {
     violations: "
         SELECT format('warehouse %s, district %s: %s orders, %s new orders', d_w_id, d_id,
                       coalesce(orders, 0), coalesce(new_orders, 0))
-        FROM district
+        FROM {district}
         LEFT JOIN (SELECT w, d, count(*) AS orders FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
-        LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM new_order
+        LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM {new_order}
                    WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
             ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2 AND coalesce(orders, 0) - coalesce(new_orders, 0) <> 2100",
@@ -175,16 +177,24 @@ const ORDERS_AFTER_RUN: Condition = Condition {
         SELECT format('warehouse %s, district %s: %s orders, %s new orders, %s with a carrier',
                       d_w_id, d_id, coalesce(orders, 0), coalesce(new_orders, 0),
                       coalesce(carried, 0))
-        FROM district
+        FROM {district}
         LEFT JOIN (SELECT w, d, count(*) AS orders, count(carrier) AS carried
                    FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
-        LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM new_order
+        LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM {new_order}
                    WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
             ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2
           AND coalesce(orders, 0) - coalesce(new_orders, 0) <> coalesce(carried, 0)",
 };
+
+/// Whether a district has given out more numbers than it has orders: none is ever rolled back alone.
+const LACK_ORDERS: &str = "
+    SELECT EXISTS (
+        SELECT FROM {district}
+        LEFT JOIN (SELECT w, d, count(*) AS orders FROM dbdyno_per_order WHERE has_order
+                   GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
+        WHERE d_w_id BETWEEN $1 AND $2 AND coalesce(orders, 0) < d_next_o_id - 1)";
 
 /// The twelve conditions in order.
 fn conditions(when: When) -> impl Iterator<Item = &'static Condition> {
@@ -199,16 +209,26 @@ fn conditions(when: When) -> impl Iterator<Item = &'static Condition> {
 /// Checks all conditions; takes seconds, and needs the right to create temporary tables.
 ///
 /// Blocks, and must not be called from within an async runtime.
-pub(crate) fn check(connect: &Connection, when: When) -> Result<Vec<Check>, ClientError> {
+pub(crate) fn check(
+    connect: &Connection,
+    config: &Config,
+    when: When,
+) -> Result<Vec<Check>, ClientError> {
     let server = ClientTarget::of(connect)?;
-    let warehouses = warehouses(&mut open(&server)?)?;
+    let sets: Vec<Names> = config.names().collect();
+    let mut all = Vec::new();
+    let mut client = open(&server)?;
+    for names in &sets {
+        all.extend(parts(names, &warehouses(&mut client, names)?));
+    }
+    drop(client);
     let found = share(
         connections(),
-        &ranges(&warehouses),
+        &all,
         &|| Ok(open(&server)?),
-        &|client: &mut Client, range: &Range| Ok(check_range(client, *range, when)?),
+        &|client: &mut Client, part: &Part<'_>| Ok(check_part(client, part, config.layout, when)?),
     )?;
-    Ok(checks(when, merge(found)))
+    Ok(Found::of(&all, found).into_checks(when))
 }
 
 fn open(server: &ClientTarget) -> Result<Client, Error> {
@@ -217,40 +237,65 @@ fn open(server: &ClientTarget) -> Result<Client, Error> {
     Ok(client)
 }
 
-fn warehouses(client: &mut Client) -> Result<Vec<i16>, Error> {
-    let rows = client.query("SELECT w_id FROM warehouse ORDER BY w_id", &[])?;
+fn warehouses(client: &mut Client, names: &Names) -> Result<Vec<i16>, Error> {
+    let select = names.sql("SELECT w_id FROM {warehouse} ORDER BY w_id");
+    let rows = client.query(&select, &[])?;
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// Nothing of it stays: the temporary tables go with the transaction.
-fn check_range(
+fn check_part(
     client: &mut Client,
-    (from, to): Range,
+    part: &Part<'_>,
+    layout: Layout,
     when: When,
-) -> Result<[Violations; 12], Error> {
+) -> Result<Found, Error> {
     let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
         .start()?;
+    let (from, to) = part.range;
     // A temporary table cannot take parameters; these are two numbers of our own.
-    let within = |sql: &str| {
+    let within = |template: &str| {
+        let sql = part.names.sql(template);
         sql.replace("$1", &from.to_string())
             .replace("$2", &to.to_string())
     };
     for create in [PER_ORDER, PER_CUSTOMER, PER_DISTRICT] {
         transaction.batch_execute(&within(create))?;
     }
-    let mut found: [Violations; 12] = Default::default();
-    for (condition, violations) in conditions(when).zip(&mut found) {
+    let mut found = Found::default();
+    let all = found.violations.iter_mut().zip(conditions(when));
+    for (Violations { shown, count }, condition) in all {
         let sql = format!(
             "SELECT violation, count(*) OVER () FROM ({}) AS v (violation) LIMIT {SHOWN}",
             within(condition.violations)
         );
         for row in transaction.query(&sql, &[])? {
-            violations.shown.push(row.try_get(0)?);
-            violations.count = row.try_get(1)?;
+            shown.push(row.try_get(0)?);
+            *count = row.try_get(1)?;
         }
+    }
+    if layout == Layout::Sysbench {
+        let row = transaction.query_one(&within(LACK_ORDERS), &[])?;
+        found.purged = row.try_get(0)?;
     }
     transaction.rollback()?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[PER_ORDER, PER_CUSTOMER, PER_DISTRICT, LACK_ORDERS]);
+        for when in [When::AfterLoad, When::AfterRun] {
+            let all: Vec<&str> = conditions(when).map(|one| one.violations).collect();
+            assert_eq!(all.len(), 12);
+            assert_rendered(&all);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Rows in the binary format of COPY.
 
+use crate::tpcc::names::Layout;
 use crate::tpcc::random::Text;
 use crate::tpcc::rows;
 use crate::wire::postgres::numeric;
@@ -62,6 +63,10 @@ impl Encoder {
         self.field(&(value as i32).to_be_bytes())
     }
 
+    fn int8(&mut self, value: i64) -> &mut Self {
+        self.field(&value.to_be_bytes())
+    }
+
     fn text<const N: usize>(&mut self, value: &Text<N>) -> &mut Self {
         self.field(value.as_bytes())
     }
@@ -85,6 +90,14 @@ impl Encoder {
 
     fn rate(&mut self, value: i64) -> &mut Self {
         self.fixed(value, 4)
+    }
+
+    /// Of payments, deliveries and orders.
+    fn count(&mut self, layout: Layout, value: u32) -> &mut Self {
+        match layout {
+            Layout::Own => self.int4(value),
+            Layout::Sysbench => self.int2(value),
+        }
     }
 
     fn address(&mut self, address: &rows::Address) -> &mut Self {
@@ -115,7 +128,13 @@ impl Encoder {
             .int4(row.next_order);
     }
 
-    pub(crate) fn customer(&mut self, warehouse: u32, district: u32, row: &rows::Customer) {
+    pub(crate) fn customer(
+        &mut self,
+        layout: Layout,
+        warehouse: u32,
+        district: u32,
+        row: &rows::Customer,
+    ) {
         self.row(21)
             .int4(row.id)
             .int2(district)
@@ -126,13 +145,16 @@ impl Encoder {
             .address(&row.address)
             .text(&row.phone)
             .time(rows::LOADED_AT)
-            .field(if row.bad_credit { b"BC" } else { b"GC" })
-            .cents(5_000_000)
-            .rate(row.discount)
+            .field(if row.bad_credit { b"BC" } else { b"GC" });
+        match layout {
+            Layout::Own => self.cents(5_000_000),
+            Layout::Sysbench => self.int8(50_000),
+        };
+        self.rate(row.discount)
             .cents(-1_000)
             .cents(1_000)
-            .int4(1)
-            .int4(0)
+            .count(layout, 1)
+            .count(layout, 0)
             .text(&row.data);
     }
 
@@ -192,7 +214,7 @@ impl Encoder {
             .text(&row.data);
     }
 
-    pub(crate) fn stock(&mut self, warehouse: u32, row: &rows::Stock) {
+    pub(crate) fn stock(&mut self, layout: Layout, warehouse: u32, row: &rows::Stock) {
         self.row(17)
             .int4(row.item)
             .int2(warehouse)
@@ -200,6 +222,10 @@ impl Encoder {
         for dist_info in &row.dist_info {
             self.text(dist_info);
         }
-        self.int4(0).int4(0).int4(0).text(&row.data);
+        match layout {
+            Layout::Own => self.int4(0),
+            Layout::Sysbench => self.fixed(0, 0),
+        };
+        self.count(layout, 0).count(layout, 0).text(&row.data);
     }
 }

@@ -16,16 +16,18 @@ use postgres::Client;
 
 use super::copy_into::{Copy, copy_into, copy_nowhere};
 use super::crew::Crew;
-use super::{connect, schema, stored};
+use super::schema::Schema;
+use super::{connect, stored};
 use crate::driver::ClientTarget;
 use crate::generate::Encoded;
 use crate::ledger::{Begun, Done, Ledger, Plan, Start, Step, ahead};
-use crate::tpcc::load::{Loaded, Progress, ledger, rows_of, steps, unit_name, units};
+use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
+use crate::tpcc::names::{Layout, Names, statements};
 use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
 use crate::tpcc::stored::left_to_resume;
-use crate::tpcc::{Config, DISTRICTS, MAX_WAREHOUSES, rows};
+use crate::tpcc::{Config, DISTRICTS, rows};
 
 /// Creates and fills the tables on `threads` connections, or goes on with that.
 ///
@@ -39,9 +41,7 @@ pub(crate) fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
-    if !(1..=MAX_WAREHOUSES).contains(&config.warehouses) {
-        return Err(LoadError::Warehouses(config.warehouses));
-    }
+    config.is_possible()?;
     let unreachable = |source: ClientError| LoadError::Connect {
         server: connect.display(),
         source,
@@ -69,10 +69,10 @@ pub(crate) fn load(
     };
     let rows = copy_rows(&mut crew, config, &ledger, &done)?;
     let seconds_rows = clock.elapsed().as_secs_f64();
-    let analyze = ledger.recorded(&done, "analyze", steps(&ANALYZE));
+    let analyze = ledger.recorded(&done, "analyze", steps(config, &ANALYZE));
     crew.steps("analyze", "analyze", &analyze)?;
     let seconds_analyze = clock.elapsed().as_secs_f64() - seconds_rows;
-    add_keys(&mut crew)?;
+    add_keys(&mut crew, config)?;
     ledger.close(&mut crew.clients[0], Some(stored::FINISH))?;
     let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
@@ -84,15 +84,12 @@ pub(crate) fn load(
     })
 }
 
-fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l, 'static> {
-    let own = (stored::TABLE, stored::CREATE);
-    let others = schema::CREATE.map(|(table, create)| (table.name(), create));
-    let tables = [own].into_iter().chain(others);
+fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l> {
+    let own = (stored::TABLE.to_owned(), stored::CREATE.to_owned());
+    let others = statements(config, Schema::of(config.layout).create);
     Plan {
         ledger,
-        tables: tables
-            .map(|(name, create)| (name, create.to_owned()))
-            .collect(),
+        tables: [own].into_iter().chain(others).collect(),
         insert: Some(stored::begin(config)),
     }
 }
@@ -103,43 +100,54 @@ fn copy_rows(
     ledger: &Ledger,
     done: &Done,
 ) -> Result<u64, LoadError> {
-    let units = done.ahead(units(config.warehouses), unit_name)?;
-    let total = rows_of(&units, config.seed);
+    let units = done.ahead(units(config), unit_name)?;
+    let total = rows_of(config, &units);
     crew.work("rows", &units, total, &|client, unit, meter| {
         let record = ledger.record_unit(&unit_name(unit));
-        let &(table, warehouse) = unit;
-        copy_into(client, table.name(), &record, meter, |copy| {
-            copy.rows(config.seed, table, warehouse)
+        let names = Names::new(config.layout, unit.set, config.sets);
+        copy_into(client, names.table(unit.table), &record, meter, |copy| {
+            copy.rows(config, unit)
         })
     })
 }
 
 /// The same without a server.
-pub(crate) fn copy_unit_nowhere(
-    seed: u64,
-    &(table, warehouse): &(Table, u32),
+pub(in crate::tpcc) fn copy_unit_nowhere(
+    config: &Config,
+    unit: &Unit,
     meter: &Meter<'_>,
 ) -> Result<Encoded, LoadError> {
-    copy_nowhere(meter, |copy| copy.rows(seed, table, warehouse))
+    copy_nowhere(meter, |copy| copy.rows(config, unit))
 }
 
 impl Copy<'_> {
-    fn rows(&mut self, seed: u64, table: Table, warehouse: u32) -> io::Result<()> {
-        let w = warehouse;
+    fn rows(&mut self, config: &Config, unit: &Unit) -> io::Result<()> {
+        let Unit {
+            set,
+            table,
+            warehouse: w,
+        } = *unit;
+        let (layout, seed) = (config.layout, config.set_seed(set));
         match table {
             Table::Warehouse => self.each([rows::warehouse(seed, w)], |to, row| to.warehouse(&row)),
             Table::District => self.each(rows::districts(seed, w), |to, row| to.district(&row)),
             Table::Item => self.each(rows::items(seed), |to, row| to.item(&row)),
-            Table::Stock => self.each(rows::stock(seed, w), |to, row| to.stock(w, &row)),
+            Table::Stock => self.each(rows::stock(seed, w), |to, row| {
+                to.stock(layout, w, &row);
+            }),
+            Table::Customer => (1..=DISTRICTS).try_for_each(|d| self.customers(layout, seed, w, d)),
             _ => (1..=DISTRICTS).try_for_each(|d| self.district_rows(seed, table, w, d)),
         }
     }
 
+    fn customers(&mut self, layout: Layout, seed: u64, w: u32, d: u32) -> io::Result<()> {
+        self.each(rows::customers(seed, w, d), |to, row| {
+            to.customer(layout, w, d, &row);
+        })
+    }
+
     fn district_rows(&mut self, seed: u64, table: Table, w: u32, d: u32) -> io::Result<()> {
         match table {
-            Table::Customer => self.each(rows::customers(seed, w, d), |to, row| {
-                to.customer(w, d, &row);
-            }),
             Table::History => self.each(rows::history(seed, w, d), |to, row| {
                 to.history(w, d, &row);
             }),
@@ -156,31 +164,33 @@ impl Copy<'_> {
 }
 
 const ANALYZE: [(Table, &str); 9] = [
-    (Table::Stock, "VACUUM (ANALYZE) stock"),
-    (Table::OrderLine, "VACUUM (ANALYZE) order_line"),
-    (Table::Customer, "VACUUM (ANALYZE) customer"),
-    (Table::History, "VACUUM (ANALYZE) history"),
-    (Table::Orders, "VACUUM (ANALYZE) orders"),
-    (Table::Item, "VACUUM (ANALYZE) item"),
-    (Table::NewOrder, "VACUUM (ANALYZE) new_order"),
-    (Table::District, "VACUUM (ANALYZE) district"),
-    (Table::Warehouse, "VACUUM (ANALYZE) warehouse"),
+    (Table::Stock, "VACUUM (ANALYZE) {stock}"),
+    (Table::OrderLine, "VACUUM (ANALYZE) {order_line}"),
+    (Table::Customer, "VACUUM (ANALYZE) {customer}"),
+    (Table::History, "VACUUM (ANALYZE) {history}"),
+    (Table::Orders, "VACUUM (ANALYZE) {orders}"),
+    (Table::Item, "VACUUM (ANALYZE) {item}"),
+    (Table::NewOrder, "VACUUM (ANALYZE) {new_order}"),
+    (Table::District, "VACUUM (ANALYZE) {district}"),
+    (Table::Warehouse, "VACUUM (ANALYZE) {warehouse}"),
 ];
 
-fn add_keys(crew: &mut Crew<'_>) -> Result<(), LoadError> {
-    let indexes = ahead_of(&mut crew.clients[0], steps(&schema::INDEXES))?;
+fn add_keys(crew: &mut Crew<'_>, config: &Config) -> Result<(), LoadError> {
+    let schema = Schema::of(config.layout);
+    let indexes = ahead_of(&mut crew.clients[0], steps(config, schema.indexes))?;
     crew.steps("keys", "index", &indexes)?;
     // Quick, and each needs a lock that would keep the others waiting: one after the other.
     let client = &mut crew.clients[0];
-    let keyed = Table::ALL.into_iter();
-    let keyed = keyed.filter(|table| *table != Table::History);
-    for key in ahead_of(client, keyed.map(primary_key).collect())? {
+    for key in ahead_of(client, primary_keys(config))? {
         key.run(client, Engine::Postgres, "add the primary key of")?;
     }
-    for keys in ahead_of(client, steps(&schema::FOREIGN_KEYS))? {
+    if !config.foreign_keys {
+        return Ok(());
+    }
+    for keys in ahead_of(client, steps(config, schema.foreign_keys))? {
         keys.run(client, Engine::Postgres, "add the foreign keys of")?;
     }
-    let checks = ahead_of(client, steps(&schema::VALIDATIONS))?;
+    let checks = ahead_of(client, steps(config, schema.validations))?;
     crew.steps("keys", "check the foreign keys of", &checks)
 }
 
@@ -188,8 +198,17 @@ fn ahead_of(client: &mut Client, steps: Vec<Step>) -> Result<Vec<Step>, LoadErro
     ahead(steps, client, Engine::Postgres)
 }
 
-fn primary_key(table: Table) -> Step {
-    let name = table.name();
+fn primary_keys(config: &Config) -> Vec<Step> {
+    let keyed = Table::ALL.into_iter();
+    let keyed = keyed.filter(|table| *table != Table::History);
+    let mut keys = Vec::new();
+    for names in config.names() {
+        keys.extend(keyed.clone().map(|table| primary_key(names.table(table))));
+    }
+    keys
+}
+
+fn primary_key(name: &str) -> Step {
     let key = format!("{name}_pkey");
     let add = format!("ALTER TABLE {name} ADD CONSTRAINT {key} PRIMARY KEY USING INDEX {key}");
     Step::new(name, add)
@@ -197,6 +216,8 @@ fn primary_key(table: Table) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::generate::Generator;
     use crate::tpcc::generate;
@@ -204,49 +225,87 @@ mod tests {
 
     #[test]
     fn what_is_generated_is_what_the_encoder_makes() {
-        let config = Config {
-            warehouses: 1,
-            seed: 7,
+        for layout in Layout::ALL {
+            let config = Config {
+                seed: 7,
+                layout,
+                ..Config::default()
+            };
+            let generator = Generator {
+                threads: 2,
+                progress: &|_| (),
+                stop: &AtomicBool::new(false),
+            };
+            let generated = generate(&generator, Engine::Postgres, &config).unwrap();
+            let told = |table: Table| {
+                let mut told = generated.tables.iter();
+                let told = told.find(|told| told.table == table.name()).unwrap();
+                (told.rows, told.bytes)
+            };
+            let encoded = |encode: &dyn Fn(&mut Encoder)| {
+                let mut encoder = Encoder::default();
+                encoder.header();
+                encode(&mut encoder);
+                encoder.trailer();
+                let bytes = encoder.bytes().len() as u64;
+                (encoder.clear(), bytes)
+            };
+            let items = encoded(&|to| rows::items(7).for_each(|row| to.item(&row)));
+            assert_eq!(told(Table::Item), items);
+            let stock = encoded(&|to| {
+                rows::stock(7, 1).for_each(|row| to.stock(layout, 1, &row));
+            });
+            assert_eq!(told(Table::Stock), stock);
+            let lines = encoded(&|to| {
+                for d in 1..=DISTRICTS {
+                    rows::order_lines(7, 1, d).for_each(|row| to.order_line(1, d, &row));
+                }
+            });
+            assert_eq!(told(Table::OrderLine), lines);
+            assert_eq!(generated.rows(), rows_of(&config, &units(&config)));
+        }
+    }
+
+    #[test]
+    fn every_set_is_generated() {
+        let generated = |sets| {
+            let config = Config {
+                sets,
+                ..Config::default()
+            };
+            let generator = Generator {
+                threads: 2,
+                progress: &|_| (),
+                stop: &AtomicBool::new(false),
+            };
+            let generated = generate(&generator, Engine::Postgres, &config).unwrap();
+            assert_eq!(generated.rows(), rows_of(&config, &units(&config)));
+            assert_eq!(generated.tables.len(), 9);
+            generated.bytes()
         };
-        let generator = Generator {
-            threads: 2,
-            progress: &|_| (),
-            stop: &AtomicBool::new(false),
-        };
-        let generated = generate(&generator, Engine::Postgres, &config).unwrap();
-        let told = |table: Table| {
-            let mut told = generated.tables.iter();
-            let told = told.find(|told| told.table == table.name()).unwrap();
-            (told.rows, told.bytes)
-        };
-        let encoded = |encode: &dyn Fn(&mut Encoder)| {
-            let mut encoder = Encoder::default();
-            encoder.header();
-            encode(&mut encoder);
-            encoder.trailer();
-            let bytes = encoder.bytes().len() as u64;
-            (encoder.clear(), bytes)
-        };
-        let items = encoded(&|to| rows::items(7).for_each(|row| to.item(&row)));
-        assert_eq!(told(Table::Item), items);
-        let stock = encoded(&|to| rows::stock(7, 1).for_each(|row| to.stock(1, &row)));
-        assert_eq!(told(Table::Stock), stock);
-        let lines = encoded(&|to| {
-            for d in 1..=DISTRICTS {
-                rows::order_lines(7, 1, d).for_each(|row| to.order_line(1, d, &row));
-            }
-        });
-        assert_eq!(told(Table::OrderLine), lines);
-        assert_eq!(generated.rows(), rows_of(&units(1), 7));
+        assert!(generated(2) > generated(1));
     }
 
     #[test]
     fn what_was_made_is_found_again_in_the_catalogue() {
-        let marks = |steps: Vec<Step>| steps.iter().flat_map(Step::marks).count();
-        assert_eq!(marks(steps(&schema::INDEXES)), schema::INDEXES.len());
-        assert_eq!(marks(steps(&schema::FOREIGN_KEYS)), 10);
-        assert_eq!(marks(steps(&schema::VALIDATIONS)), 10);
-        let key = primary_key(Table::Stock).marks();
-        assert_eq!(key, ["stock constraint stock_pkey"]);
+        for layout in Layout::ALL {
+            let config = Config {
+                sets: 2,
+                layout,
+                ..Config::default()
+            };
+            let marks = |steps: Vec<Step>| {
+                let marks: HashSet<String> = steps.iter().flat_map(Step::marks).collect();
+                marks.len()
+            };
+            let schema = Schema::of(layout);
+            let indexes = steps(&config, schema.indexes);
+            assert_eq!(marks(indexes), 2 * schema.indexes.len(), "{layout:?}");
+            assert_eq!(marks(steps(&config, schema.foreign_keys)), 2 * 10);
+            assert_eq!(marks(steps(&config, schema.validations)), 2 * 10);
+            assert_eq!(marks(primary_keys(&config)), 2 * 8);
+        }
+        let key = primary_key("stock2").marks();
+        assert_eq!(key, ["stock2 constraint stock2_pkey"]);
     }
 }

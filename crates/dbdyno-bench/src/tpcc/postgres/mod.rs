@@ -21,10 +21,12 @@ mod payment;
 mod schema;
 mod stock_level;
 pub(crate) mod stored;
+mod sysbench;
 
-pub(crate) use delivery::Delivery;
+pub(crate) use delivery::{DELIVERY, Delivery};
 pub(crate) use new_order::NewOrder;
-pub(crate) use order_status::OrderStatus;
+pub(crate) use order_status::{BY_ID as ORDER_STATUS, OrderStatus};
 pub(crate) use payment::Payment;
+pub(super) use payment::middle_of_name;
 pub(crate) use schema::VERSION;
 pub(crate) use stock_level::STOCK_LEVEL;

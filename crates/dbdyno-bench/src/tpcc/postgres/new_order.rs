@@ -9,16 +9,17 @@
 use std::hint::black_box;
 
 use crate::tpcc::control::Control;
+use crate::tpcc::names::Names;
 use crate::tpcc::new_order::{Line, MAX_LINES, NewOrderInput};
 use crate::tpcc::priced::{Head, Item, OrderLine, Stock, price_lines};
 use crate::tpcc::{End, missing};
 use crate::wire::{Row, Session, Statement, WireError};
 
-const ITEMS: &str = "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY($1)";
+const ITEMS: &str = "SELECT i_id, i_price, i_name, i_data FROM {item} WHERE i_id = ANY($1)";
 
 /// Arrays are sorted by warehouse and item, and rows are locked in that order; no row comes twice.
 const STOCKS: &str = "
-    UPDATE stock
+    UPDATE {stock}
     SET s_quantity = CASE WHEN s_quantity >= l.quantity + 10 THEN s_quantity - l.quantity
                           ELSE s_quantity - l.quantity + 91 END,
         s_ytd = s_ytd + l.quantity,
@@ -34,20 +35,20 @@ const STOCKS: &str = "
             ELSE s_dist_10 END";
 
 const HEAD: &str = "
-    UPDATE district SET d_next_o_id = d_next_o_id + 1
-    FROM warehouse, customer
+    UPDATE {district} SET d_next_o_id = d_next_o_id + 1
+    FROM {warehouse}, {customer}
     WHERE d_w_id = $1 AND d_id = $2 AND w_id = $1
       AND c_w_id = $1 AND c_d_id = $2 AND c_id = $3
     RETURNING d_next_o_id - 1, d_tax, w_tax, c_discount, c_last, c_credit";
 
 const INSERTS: &str = "
     WITH o AS (
-        INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
+        INSERT INTO {orders} (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local)
         VALUES ($1, $2, $3, $4, now(), $5, $6)
     ), n AS (
-        INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)
+        INSERT INTO {new_order} (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)
     )
-    INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id,
+    INSERT INTO {order_line} (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id,
                             ol_quantity, ol_amount, ol_dist_info)
     SELECT $1, $2, $3, l.*
     FROM unnest($7::smallint[], $8::integer[], $9::smallint[], $10::smallint[], $11::numeric[],
@@ -108,12 +109,12 @@ impl Pass {
 }
 
 impl NewOrder {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(session: &mut Session, names: &Names) -> Result<Self, WireError> {
         Ok(Self {
-            items: session.prepare(ITEMS).await?,
-            stocks: session.prepare(STOCKS).await?,
-            head: session.prepare(HEAD).await?,
-            inserts: session.prepare(INSERTS).await?,
+            items: session.prepare(&names.sql(ITEMS)).await?,
+            stocks: session.prepare(&names.sql(STOCKS)).await?,
+            head: session.prepare(&names.sql(HEAD)).await?,
+            inserts: session.prepare(&names.sql(INSERTS)).await?,
             found: Found::default(),
         })
     }
@@ -273,6 +274,12 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[ITEMS, STOCKS, HEAD, INSERTS]);
+    }
 
     #[test]
     fn a_stock_named_twice_is_updated_twice() {

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use super::payment::middle_of_name;
 use crate::tpcc::customer::Customer;
+use crate::tpcc::names::Names;
 use crate::tpcc::order_status::OrderStatusInput;
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -13,20 +14,20 @@ macro_rules! order_status {
         concat!(
             "SELECT c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id,
                 ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d
-            FROM customer
+            FROM {customer}
             CROSS JOIN LATERAL (
-                SELECT o_id, o_entry_d, o_carrier_id FROM orders
+                SELECT o_id, o_entry_d, o_carrier_id FROM {orders}
                 WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = c_id
                 ORDER BY o_id DESC LIMIT 1
             ) AS o
-            JOIN order_line ON ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = o_id
+            JOIN {order_line} ON ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = o_id
             WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = ",
             $customer
         )
     };
 }
 
-const BY_ID: &str = order_status!("$3");
+pub(crate) const BY_ID: &str = order_status!("$3");
 const BY_NAME: &str = order_status!(middle_of_name!("$1", "$2", "$3"));
 
 /// Columns before ol_amount.
@@ -39,10 +40,10 @@ pub(crate) struct OrderStatus {
 }
 
 impl OrderStatus {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(session: &mut Session, names: &Names) -> Result<Self, WireError> {
         Ok(Self {
-            by_id: session.prepare(BY_ID).await?,
-            by_name: session.prepare(BY_NAME).await?,
+            by_id: session.prepare(&names.sql(BY_ID)).await?,
+            by_name: session.prepare(&names.sql(BY_NAME)).await?,
         })
     }
 
@@ -72,5 +73,16 @@ impl OrderStatus {
         // What the terminal would show.
         black_box(total);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[BY_ID, BY_NAME]);
     }
 }

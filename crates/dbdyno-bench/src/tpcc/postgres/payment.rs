@@ -8,6 +8,7 @@ use std::hint::black_box;
 
 use crate::tpcc::customer::Customer;
 use crate::tpcc::missing;
+use crate::tpcc::names::Names;
 use crate::tpcc::payment::PaymentInput;
 use crate::wire::{Row, Session, Statement, WireError};
 
@@ -15,7 +16,7 @@ use crate::wire::{Row, Session, Statement, WireError};
 macro_rules! middle_of_name {
     ($warehouse:literal, $district:literal, $name:literal) => {
         concat!(
-            "(SELECT (array_agg(c_id ORDER BY c_first))[(count(*) + 1) / 2] FROM customer
+            "(SELECT (array_agg(c_id ORDER BY c_first))[(count(*) + 1) / 2] FROM {customer}
               WHERE c_w_id = ",
             $warehouse,
             " AND c_d_id = ",
@@ -26,14 +27,14 @@ macro_rules! middle_of_name {
         )
     };
 }
-pub(super) use middle_of_name;
+pub(in crate::tpcc) use middle_of_name;
 
 /// `$customer` is an expression for the customer's id.
 macro_rules! payment {
     ($customer:expr) => {
         concat!(
             "WITH c AS (
-                UPDATE customer
+                UPDATE {customer}
                 SET c_balance = c_balance - $6,
                     c_ytd_payment = c_ytd_payment + $6,
                     c_payment_cnt = c_payment_cnt + 1,
@@ -46,13 +47,13 @@ macro_rules! payment {
                     c_zip, c_phone, c_since, c_credit, c_credit_lim, c_discount, c_balance,
                     CASE WHEN c_credit = 'BC' THEN left(c_data, 200) END AS c_data
             ), d AS (
-                UPDATE district SET d_ytd = d_ytd + $6 FROM c WHERE d_w_id = $1 AND d_id = $2
+                UPDATE {district} SET d_ytd = d_ytd + $6 FROM c WHERE d_w_id = $1 AND d_id = $2
                 RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip, c.*
             ), w AS (
-                UPDATE warehouse SET w_ytd = w_ytd + $6 FROM d WHERE w_id = $1
+                UPDATE {warehouse} SET w_ytd = w_ytd + $6 FROM d WHERE w_id = $1
                 RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip, d.*
             ), h AS (
-                INSERT INTO history
+                INSERT INTO {history}
                     (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
                 SELECT c_id, $4, $3, $2, $1, now(), $6, w_name || '    ' || d_name FROM w
             )
@@ -71,10 +72,10 @@ pub(crate) struct Payment {
 }
 
 impl Payment {
-    pub(crate) async fn prepare(session: &mut Session) -> Result<Self, WireError> {
+    pub(crate) async fn prepare(session: &mut Session, names: &Names) -> Result<Self, WireError> {
         Ok(Self {
-            by_id: session.prepare(BY_ID).await?,
-            by_name: session.prepare(BY_NAME).await?,
+            by_id: session.prepare(&names.sql(BY_ID)).await?,
+            by_name: session.prepare(&names.sql(BY_NAME)).await?,
         })
     }
 
@@ -104,5 +105,16 @@ impl Payment {
         // What the terminal would show.
         black_box(balance.ok_or_else(|| missing("customer"))?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::names::assert_rendered;
+
+    #[test]
+    fn templates_are_rendered() {
+        assert_rendered(&[BY_ID, BY_NAME]);
     }
 }

@@ -65,8 +65,8 @@ impl Answers {
         }
     }
 
-    /// A command was queued: the execution of a statement, or one whose rows, if there are any, are
-    /// to be passed over because they come as text.
+    /// A command was queued: the execution of a statement, or one whose rows, if there are any, come
+    /// as text.
     pub(crate) fn expect(&mut self, statement: Option<&Statement>) {
         self.expected.push_back(statement.map(|it| it.id));
     }
@@ -219,7 +219,7 @@ impl Answers {
             return Ok(self.end(end));
         }
         match statement {
-            None => Ok(None),
+            None => Ok(Some(Step::TextRow(range))),
             Some(_) if payload[0] == 0 => Ok(Some(Step::Row(range))),
             Some(_) => Err(WireError::protocol(
                 "the server sent a row that is not in binary form",
@@ -227,7 +227,7 @@ impl Answers {
         }
     }
 
-    /// Statements that have succeeded, each one of a command counted.
+    /// Statements that have succeeded, each one of a text counted.
     pub(crate) fn statements(&self) -> u64 {
         self.statements
     }
@@ -235,7 +235,9 @@ impl Answers {
     /// A result set has ended, and with it the answer unless another follows.
     fn end(&mut self, end: End) -> Option<Step> {
         self.affected = self.affected.saturating_add(end.affected);
-        self.statements += 1;
+        // A prepared statement is one, however many result sets a procedure makes of it.
+        let text = matches!(self.expected.front(), Some(None));
+        self.statements += u64::from(text || !end.more_results());
         self.phase = Phase::Response;
         if end.more_results() {
             return None;

@@ -33,6 +33,7 @@ const EIGHT: &[u8] = &[0, 0, 8, 0, 0, 0];
 #[derive(Debug, PartialEq)]
 enum Seen {
     Row(Vec<u8>),
+    Text(Vec<u8>),
     Done(Done),
     SendFile,
     Refused(ServerError),
@@ -72,6 +73,7 @@ fn take(answers: &mut Answers, inbound: &mut Inbound) -> Vec<Seen> {
         let step = match answers.step(inbound) {
             Ok(Step::More) => return seen,
             Ok(Step::Row(range)) => row(inbound.slice(range)),
+            Ok(Step::TextRow(range)) => Seen::Text(inbound.slice(range).to_vec()),
             Ok(Step::Done(end)) => Seen::Done(end),
             Ok(Step::SendFile) => Seen::SendFile,
             Err(WireError::Server(error)) => Seen::Refused(*error),
@@ -142,12 +144,15 @@ fn a_result_set_with_eof_packets() {
 }
 
 #[test]
-fn rows_of_text_are_passed_over() {
+fn rows_of_text_are_told_apart() {
     let text = packets(&[&[1], &int(), b"\x017", b"\x018", END]);
     let binary = packets(&[&[1], &int(), SEVEN, END]);
     let bytes = [text, binary].concat();
     let seen = take_all(&mut expecting(NO_EOF, &[false, true]), &bytes);
-    assert_eq!(seen, [done(0, false), row(SEVEN), done(0, false)]);
+    let text = |bytes: &[u8]| Seen::Text(bytes.to_vec());
+    let first = [text(b"\x017"), text(b"\x018"), done(0, false)];
+    assert_eq!(seen[..3], first);
+    assert_eq!(seen[3..], [row(SEVEN), done(0, false)]);
     let seen = take_all(&mut expecting(NO_EOF, &[true]), &bytes);
     broken(&seen, "binary");
 }
@@ -171,6 +176,42 @@ fn an_answer_may_have_several_result_sets() {
     assert_eq!(seen, [row(SEVEN), row(EIGHT), done(3, true)]);
     let seen = take_all(&mut answers, &packets(&[OK_ONE]));
     assert_eq!(seen, [done(1, true)], "the next begins at zero");
+}
+
+#[test]
+fn a_call_is_one_statement_whatever_it_returns() {
+    // A result set that the procedure returns, and its end.
+    let bytes = packets(&[&[1], &int(), SEVEN, EIGHT, END_MORE, OK]);
+    let mut answers = expecting(NO_EOF, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), row(EIGHT), done(0, false)]);
+    assert_eq!(answers.statements(), 1);
+    // Inside of procedures MariaDB sends definitions though it caches them elsewhere.
+    let bytes = packets(&[&[1, 1], &int(), SEVEN, END_MORE, OK]);
+    let mut answers = expecting(CACHE, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), done(0, false)]);
+    // It fails when rows were sent: at its COMMIT, say.
+    let bytes = packets(&[&[1], &int(), SEVEN, END_MORE, DUPLICATE]);
+    let mut answers = expecting(NO_EOF, &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert!(matches!(&seen[..], [Seen::Row(_), Seen::Refused(_)]));
+    assert_eq!(answers.statements(), 0);
+    // Statements of a text are counted one by one.
+    let mut answers = expecting(NO_EOF, &[false]);
+    let seen = take_all(&mut answers, &packets(&[OK_TWO_MORE, OK_ONE]));
+    assert_eq!(seen, [done(3, true)]);
+    assert_eq!(answers.statements(), 2);
+}
+
+#[test]
+fn a_call_without_deprecated_eof_ends_each_result_set_with_one() {
+    let eof_more: &[u8] = &[0xfe, 0, 0, 0x0a, 0];
+    let bytes = packets(&[&[1], &int(), EOF, SEVEN, eof_more, OK_ONE]);
+    let mut answers = expecting(Capabilities::default(), &[true]);
+    let seen = take_all(&mut answers, &bytes);
+    assert_eq!(seen, [row(SEVEN), done(1, true)]);
+    assert_eq!(answers.statements(), 1);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) use answers::Answers;
 pub use handshake::{Flavour, Server};
 pub(crate) use login::{Login, Tls};
 pub(crate) use params::Params;
-pub(crate) use row::Row;
+pub(crate) use row::{Row, text_fields};
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;

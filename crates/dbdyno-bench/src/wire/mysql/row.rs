@@ -113,6 +113,26 @@ impl<'a> Row<'a> {
     }
 }
 
+/// The fields of a row of the text protocol; none for NULL.
+///
+/// # Errors
+/// It ends within a field.
+pub(crate) fn text_fields(payload: &[u8]) -> Result<Vec<Option<String>>, WireError> {
+    const NULL: u8 = 0xfb;
+    let mut values = Cursor::new(payload);
+    let mut fields = Vec::new();
+    while let Some(&first) = values.rest().first() {
+        fields.push(if first == NULL {
+            values.u8()?;
+            None
+        } else {
+            let text = String::from_utf8_lossy(values.lenenc_bytes()?);
+            Some(text.into_owned())
+        });
+    }
+    Ok(fields)
+}
+
 /// Wide enough for BIGINT UNSIGNED. None if the column is of another type.
 fn integer(column: Column, bytes: &[u8]) -> Option<i128> {
     Some(match (column.kind, column.unsigned) {
@@ -279,6 +299,16 @@ mod tests {
     }
 
     #[test]
+    fn text_has_its_own_null() {
+        let fields = text_fields(b"\x03n\xc3\xa9\xfb\x00\x02\xff1").unwrap();
+        let expected = [Some("n\u{e9}"), None, Some(""), Some("\u{fffd}1")];
+        assert_eq!(fields, expected.map(|field| field.map(str::to_owned)));
+        assert!(text_fields(b"").unwrap().is_empty());
+        let short = text_fields(b"\x011\x05ab");
+        assert!(matches!(short, Err(WireError::Protocol(_))));
+    }
+
+    #[test]
     fn a_short_row_is_told() {
         let columns = [column(LONG), column(VAR_STRING)];
         let payload = [0, 0, 1, 0, 0, 0, 2, b'o', b'k'];
@@ -304,6 +334,7 @@ mod tests {
                 .into_iter()
                 .map(|(kind, unsigned)| Column { kind: kind.into(), unsigned })
                 .collect();
+            let _ = text_fields(&payload);
             let payload = [&[0_u8][..], &payload[..]].concat();
             let Ok(mut row) = Row::new(&payload, &columns) else {
                 return Ok(());

@@ -26,7 +26,7 @@ struct Answer {
 impl Answers {
     /// Goes on to the next row, or to the end of the command.
     ///
-    /// Rows of a simple query are passed over: they are text, which [`super::row`] does not read.
+    /// Rows of a simple query are text, which [`super::text_fields`] reads and [`super::row`] does not.
     ///
     /// # Errors
     /// - [`WireError::Server`]: the command was refused. Its answer is complete then, and the next
@@ -47,6 +47,7 @@ impl Answers {
             match taken? {
                 Taken::Passed => {}
                 Taken::Row => return Ok(Step::Row(row)),
+                Taken::TextRow => return Ok(Step::TextRow(row)),
                 Taken::Ready { in_transaction } => {
                     let answer = std::mem::take(&mut self.answer);
                     return match answer.error {
@@ -93,6 +94,7 @@ impl Answers {
 enum Taken {
     Passed,
     Row,
+    TextRow,
     Ready { in_transaction: bool },
 }
 
@@ -107,6 +109,7 @@ impl Answer {
     fn take(&mut self, kind: u8, body: &[u8]) -> Result<Taken, WireError> {
         match kind {
             b'D' if !self.text_rows => return Ok(Taken::Row),
+            b'D' => return Ok(Taken::TextRow),
             b'C' => {
                 self.affected = self.affected.saturating_add(message::affected(body)?);
                 self.text_rows = false;
@@ -116,8 +119,8 @@ impl Answer {
                 return Ok(Taken::Ready { in_transaction });
             }
             b'T' => self.text_rows = true,
-            // A row of a simple query, BindComplete, EmptyQueryResponse, PortalSuspended.
-            b'D' | b'2' | b'I' | b's' => {}
+            // BindComplete, EmptyQueryResponse, PortalSuspended.
+            b'2' | b'I' | b's' => {}
             b'G' | b'H' | b'W' => {
                 return Err(WireError::protocol(
                     "COPY from or to the client is not supported here",
@@ -361,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simple_query_sums_up_and_shows_no_rows() {
+    fn a_simple_query_sums_up_and_shows_its_rows_as_text() {
         let inserted = built(b'C', b"INSERT 0 3\0");
         let begun = built(b'C', b"BEGIN\0");
         let empty = built(b'I', b"");
@@ -376,6 +379,10 @@ mod tests {
         ];
         let mut inbound = arrived(&parts);
         let mut answers = Answers::default();
+        let Step::TextRow(range) = answers.step(&mut inbound).unwrap() else {
+            panic!("no row");
+        };
+        assert_eq!(inbound.slice(range), &row(1)[5..]);
         assert_eq!(answers.step(&mut inbound).unwrap(), done(5, false));
 
         let mut inbound = arrived(&[&row(1), SELECTED_2, READY]);

@@ -18,7 +18,7 @@ pub(crate) mod types;
 pub(crate) use answers::Answers;
 pub(crate) use login::{Login, Tls};
 pub(crate) use params::Params;
-pub(crate) use row::{Row, row};
+pub(crate) use row::{Row, row, text_fields};
 
 use super::params::Writer;
 use super::{Statement, WireError};
@@ -101,7 +101,7 @@ fn bounded(length: usize) -> Result<(), WireError> {
     )))
 }
 
-/// Runs statements as text. Their rows are passed over: [`Answers::step`].
+/// Runs statements as text, as which their rows come back.
 pub(crate) fn query(out: &mut Vec<u8>, sql: &str) {
     tagged(out, b'Q', |out| string(out, sql));
 }

@@ -33,6 +33,33 @@ pub(crate) fn row<'a>(body: &'a [u8], columns: &'a [Column]) -> Result<Row<'a>, 
     })
 }
 
+/// Reads the body of a DataRow that answers a simple query; none for NULL.
+///
+/// # Errors
+/// It ends before its last field.
+pub(crate) fn text_fields(body: &[u8]) -> Result<Vec<Option<String>>, WireError> {
+    let mut rest = Fields(body);
+    let count = rest.u16()?;
+    let mut fields = Vec::new();
+    for _ in 0..count {
+        let raw = value(&mut rest)?;
+        fields.push(raw.map(|raw| String::from_utf8_lossy(raw).into_owned()));
+    }
+    Ok(fields)
+}
+
+/// The next value; none for NULL.
+fn value<'a>(rest: &mut Fields<'a>) -> Result<Option<&'a [u8]>, WireError> {
+    match rest.i32()? {
+        -1 => Ok(None),
+        stated => {
+            let absurd = |_| WireError::protocol(format!("a column takes {stated} bytes"));
+            let length = usize::try_from(stated).map_err(absurd)?;
+            rest.bytes(length).map(Some)
+        }
+    }
+}
+
 impl<'a> Row<'a> {
     pub(crate) fn skip(&mut self) -> Result<(), WireError> {
         self.take().map(|_| ())
@@ -84,14 +111,7 @@ impl<'a> Row<'a> {
             WireError::protocol(format!("a row was read past its {} columns", self.taken))
         })?;
         self.taken += 1;
-        let raw = match self.rest.i32()? {
-            -1 => None,
-            stated => {
-                let absurd = |_| WireError::protocol(format!("a column takes {stated} bytes"));
-                let length = usize::try_from(stated).map_err(absurd)?;
-                Some(self.rest.bytes(length)?)
-            }
-        };
+        let raw = value(&mut self.rest)?;
         Ok((column, raw))
     }
 }
@@ -176,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn text_is_read_as_it_comes() {
+        let body = b"\0\x03\0\0\0\x02-1\xff\xff\xff\xff\0\0\0\0";
+        let fields = text_fields(body).unwrap();
+        let expected = [Some("-1"), None, Some("")];
+        assert_eq!(fields, expected.map(|field| field.map(str::to_owned)));
+        for length in 0..body.len() {
+            assert!(is_protocol(text_fields(&body[..length])), "{length}");
+        }
+    }
+
+    #[test]
     fn a_row_that_is_not_what_it_says_is_refused() {
         let one = columns(&[INT4]);
         for body in [
@@ -218,6 +249,7 @@ mod tests {
             let body = if honest { &framed } else { &body };
             let read = row(body, &columns);
             prop_assert!(read.is_ok() || !honest);
+            let _ = text_fields(body);
             let Ok(mut row) = read else { return Ok(()) };
             for (call, scale) in calls {
                 match call {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, install, read_back};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::MySqlBinaries;
 
@@ -12,11 +12,13 @@ use crate::{failing, load_quietly, run};
 
 #[test]
 fn needs_mysql_what_the_terminals_count_is_what_the_database_holds() {
-    // Each as it is meant to be driven, and then in one of the ways that are the same for all servers.
+    // Each as it is meant to be driven, then in one of the ways that are the same for all servers, and
+    // then by its routines.
     let plain = [Mode::Unbatched, Mode::Batched];
     for (binaries, plain) in MySqlBinaries::all().iter().zip(plain.into_iter().cycle()) {
         let server = start(binaries);
-        counts_agree(&database(&server, "counts"), &[Mode::Pipelined, plain]);
+        let modes = [Mode::Pipelined, plain, Mode::Procedures];
+        counts_agree(&database(&server, "counts"), &modes);
     }
 }
 
@@ -24,6 +26,7 @@ fn counts_agree(connection: &Connection, modes: &[Mode]) {
     let config = Config {
         warehouses: 2,
         seed: 4,
+        ..Config::default()
     };
     load_quietly(connection, &config, 2);
     let stored = read_back(connection).unwrap();
@@ -32,6 +35,7 @@ fn counts_agree(connection: &Connection, modes: &[Mode]) {
 
     let mut sum = [0; 5];
     for (mode, before) in modes.iter().zip(1..) {
+        install(connection, &config, *mode).unwrap();
         let counts = run(connection, &config, *mode, 4, 460);
         assert_eq!(failing(connection, When::AfterRun), BTreeSet::new());
         // 20 decks a terminal hold the mix exactly.

@@ -63,6 +63,7 @@ fn needs_mysql_damage_is_named() {
     let config = Config {
         warehouses: 1,
         seed: 9,
+        ..Config::default()
     };
     load_quietly(&connection, &config, 2);
     run(&connection, &config, Mode::Pipelined, 4, 100);

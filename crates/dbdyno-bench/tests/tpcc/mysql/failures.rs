@@ -1,10 +1,12 @@
 //! Attempts that fail half-way: the cause is told, nothing is left behind, the input can be repeated.
 
 use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};
-use dbdyno_bench::tpcc::{Config, End, Mode, Terminal, When, constants};
+use dbdyno_bench::tpcc::{Config, End, Mode, Terminal, When, constants, install};
 use dbdyno_bench::wire::{Session, WireError};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::MySqlBinaries;
@@ -44,27 +46,16 @@ fn needs_mysql_a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
         let stored = Config {
             warehouses: 1,
             seed: 2,
+            ..Config::default()
         };
         load_quietly(&connection, &stored, 2);
-        let mut attempts = Attempts::open(&connection, &stored);
-        for (transaction, tables, number) in FAILURES {
-            attempts.draw(transaction);
-            for table in tables {
-                let block = format!("BEGIN; SELECT * FROM {table} FOR UPDATE");
-                attempts.fail_while(&block, "ROLLBACK", number);
-            }
-            attempts.succeed();
+        for mode in [Mode::Pipelined, Mode::Procedures] {
+            install(&connection, &stored, mode).unwrap();
+            let mut attempts = Attempts::open(&connection, &stored, mode);
+            attempts.fail_and_succeed();
+            attempts.kill_and_succeed(&connection);
+            assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
         }
-        for (transaction, event) in TRIGGERS {
-            attempts.draw(transaction);
-            let refuse = format!(
-                "CREATE TRIGGER refuse {event} FOR EACH ROW SIGNAL SQLSTATE '45000'
-                    SET MESSAGE_TEXT = 'refused'"
-            );
-            attempts.fail_while(&refuse, "DROP TRIGGER refuse", 1644);
-            attempts.succeed();
-        }
-        assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
     }
 }
 
@@ -72,29 +63,90 @@ fn needs_mysql_a_failed_attempt_leaves_nothing_behind_and_can_be_repeated() {
 struct Attempts {
     reactor: Reactor,
     terminal: Terminal,
+    /// As the server calls the terminal's connection.
+    id: i64,
     other: Client,
 }
 
 impl Attempts {
-    fn open(connection: &Connection, stored: &Config) -> Self {
+    fn open(connection: &Connection, stored: &Config, mode: Mode) -> Self {
         let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
         let target = target(connection).unwrap();
         let opening = async {
             let session = Session::open(&reactor, &target).await?;
             let constants = constants(stored.seed);
-            let terminal = Terminal::prepare(session, stored, Mode::Pipelined, &constants, 3, 0);
+            let terminal = Terminal::prepare(session, stored, mode, &constants, 3, 0);
             let mut terminal = terminal.await?;
             let session = terminal.session();
-            session.queue_text("SET innodb_lock_wait_timeout = 1");
-            session.done().await?;
-            Ok::<_, WireError>(terminal)
+            let statement = session.prepare("SELECT connection_id()").await?;
+            session.queue(&statement, |_| {})?;
+            let mut id = 0;
+            session
+                .rows(&statement, |mut row| {
+                    id = row.int()?;
+                    Ok(())
+                })
+                .await?;
+            Ok::<_, WireError>((terminal, id))
         };
-        let terminal = reactor.block_on(opening).unwrap().unwrap();
+        let (terminal, id) = reactor.block_on(opening).unwrap().unwrap();
         Self {
             reactor,
             terminal,
+            id,
             other: Client::open(connection),
         }
+    }
+
+    fn fail_and_succeed(&mut self) {
+        self.wait_for_locks(1);
+        for (transaction, tables, number) in FAILURES {
+            self.draw(transaction);
+            for table in tables {
+                let block = format!("BEGIN; SELECT * FROM {table} FOR UPDATE");
+                self.fail_while(&block, "ROLLBACK", number);
+            }
+            self.succeed();
+        }
+        for (transaction, event) in TRIGGERS {
+            self.draw(transaction);
+            let refuse = format!(
+                "CREATE TRIGGER refuse {event} FOR EACH ROW SIGNAL SQLSTATE '45000'
+                    SET MESSAGE_TEXT = 'refused'"
+            );
+            self.fail_while(&refuse, "DROP TRIGGER refuse", 1644);
+            self.succeed();
+        }
+    }
+
+    /// A new order is ended from outside while it waits for its district, with its stocks taken.
+    fn kill_and_succeed(&mut self, connection: &Connection) {
+        const QUERY_INTERRUPTED: u16 = 1317;
+        self.wait_for_locks(60);
+        self.draw(0);
+        let (id, connection) = (self.id, connection.clone());
+        let killer = thread::spawn(move || {
+            let mut client = Client::open(&connection);
+            let waiting = format!(
+                "SELECT count(*) FROM information_schema.innodb_trx
+                 WHERE trx_mysql_thread_id = {id} AND trx_state = 'LOCK WAIT'"
+            );
+            while client.number(&waiting) == 0 {
+                // What MariaDB shows there is a tenth of a second old.
+                thread::sleep(Duration::from_millis(200));
+            }
+            client.run(&format!("KILL QUERY {id}"));
+        });
+        let block = "BEGIN; SELECT * FROM district FOR UPDATE";
+        self.fail_while(block, "ROLLBACK", QUERY_INTERRUPTED);
+        killer.join().unwrap();
+        self.succeed();
+    }
+
+    fn wait_for_locks(&mut self, seconds: u32) {
+        let session = self.terminal.session();
+        session.queue_text(&format!("SET innodb_lock_wait_timeout = {seconds}"));
+        self.reactor.block_on(session.done()).unwrap().unwrap();
     }
 
     fn draw(&mut self, transaction: usize) {

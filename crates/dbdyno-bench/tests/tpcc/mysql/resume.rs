@@ -3,18 +3,36 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dbdyno_bench::tpcc::{Config, LoadError, Loaded, Progress, ReadBackError, read_back, resume};
-use dbdyno_bench::tpcc::{When, clean};
+use dbdyno_bench::Workload;
+use dbdyno_bench::tpcc::{
+    Config, Layout, LoadError, Loaded, Mode, Progress, ReadBackError, When, clean, read_back,
+    resume,
+};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::{MySql, MySqlBinaries};
 
-use super::loads::{TABLES, checksums};
+use super::loads::checksums;
 use super::{Client, database, start};
-use crate::{failing, load_quietly};
+use crate::{failing, load_quietly, one_statement_each};
 
 const CONFIG: Config = Config {
     warehouses: 2,
     seed: 5,
+    sets: 1,
+    layout: Layout::Own,
+    foreign_keys: true,
+};
+/// Two sets each, of as many rows together.
+const BARE: Config = Config {
+    warehouses: 1,
+    sets: 2,
+    foreign_keys: false,
+    ..CONFIG
+};
+const SYSBENCH: Config = Config {
+    layout: Layout::Sysbench,
+    foreign_keys: true,
+    ..BARE
 };
 
 /// Names of tables, indexes and constraints.
@@ -32,16 +50,17 @@ const SCHEMA: [&str; 3] = [
 fn state(connection: &Connection) -> (Vec<String>, Vec<i64>) {
     let mut client = Client::open(connection);
     let schema = SCHEMA.iter().flat_map(|sql| client.texts(sql)).collect();
-    let tables = format!("{TABLES}, dbdyno_tpcc");
+    let tables = client.texts(SCHEMA[0]).join(", ");
     (schema, checksums(&mut client, &tables))
 }
 
 /// What an undisturbed load leaves.
-fn whole(server: &MySql) -> (Vec<String>, Vec<i64>) {
-    let connection = database(server, "whole");
-    load_quietly(&connection, &CONFIG, 2);
+fn whole(server: &MySql, config: &Config) -> (Vec<String>, Vec<i64>) {
+    let name = format!("whole_{}_{}", config.layout.name(), config.sets);
+    let connection = database(server, &name);
+    load_quietly(&connection, config, 2);
     let state = state(&connection);
-    assert!(state.0.contains(&"stock".to_owned()), "{state:?}");
+    assert_eq!(state.1.len() as u32, 9 * config.sets + 1, "{state:?}");
     assert!(!state.0.contains(&"dbdyno_tpcc_units".to_owned()));
     state
 }
@@ -63,19 +82,33 @@ fn to_the_end(connection: &Connection, config: &Config) -> Result<Loaded, LoadEr
 fn needs_mysql_a_load_that_was_stopped_anywhere_goes_on_from_there() {
     for binaries in &MySqlBinaries::all() {
         let server = start(binaries);
-        let whole = whole(&server);
+        let whole = whole(&server, &CONFIG);
         for (name, files) in [("cut_files", true), ("cut_inserts", false)] {
             let connection = database(&server, name);
             Client::open(&connection).run(&format!("SET GLOBAL local_infile = {files}"));
-            stopped_anywhere(&connection);
+            stopped_anywhere(&connection, &CONFIG);
             assert_eq!(state(&connection), whole, "{name}");
             assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
         }
     }
 }
 
-fn stopped_anywhere(connection: &Connection) {
-    let other = Config { seed: 6, ..CONFIG };
+#[test]
+fn needs_mysql_a_load_of_several_sets_goes_on_from_anywhere() {
+    for binaries in &MySqlBinaries::all() {
+        let server = start(binaries);
+        for (name, config) in [("cut_bare", BARE), ("cut_sysbench", SYSBENCH)] {
+            let whole = whole(&server, &config);
+            let connection = database(&server, name);
+            stopped_anywhere(&connection, &config);
+            assert_eq!(state(&connection), whole, "{name}");
+            assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
+        }
+    }
+}
+
+fn stopped_anywhere(connection: &Connection, config: &Config) {
+    let other = Config { seed: 6, ..*config };
     let points: [&(dyn Fn(Progress) -> bool + Sync); 5] = [
         &|_| true,
         &|at| at.phase == "rows" && at.rows > at.rows_total / 3,
@@ -91,7 +124,7 @@ fn stopped_anywhere(connection: &Connection) {
             }
         };
         // There is nothing to resume at first: it begins.
-        let stopped = go_on(connection, &CONFIG, &progress, &stop).unwrap_err();
+        let stopped = go_on(connection, config, &progress, &stop).unwrap_err();
         assert!(
             matches!(stopped, LoadError::Stopped),
             "{index}: {stopped:?}"
@@ -104,12 +137,18 @@ fn stopped_anywhere(connection: &Connection) {
         };
         assert!(found.contains("seed=5") && wanted.contains("seed=6"));
     }
-    let last = to_the_end(connection, &CONFIG).unwrap();
+    let last = to_the_end(connection, config).unwrap();
     assert_eq!(last.rows, 0, "all rows were there: {last:?}");
     // What has ended is left alone.
-    assert_eq!(to_the_end(connection, &CONFIG).unwrap(), Loaded::NOTHING);
-    let refused = to_the_end(connection, &other).unwrap_err();
-    assert!(matches!(refused, LoadError::Differs { .. }), "{refused:?}");
+    assert_eq!(to_the_end(connection, config).unwrap(), Loaded::NOTHING);
+    let more = Config {
+        sets: config.sets + 1,
+        ..*config
+    };
+    for other in [other, more] {
+        let refused = to_the_end(connection, &other).unwrap_err();
+        assert!(matches!(refused, LoadError::Differs { .. }), "{refused:?}");
+    }
 }
 
 /// Ends all other connections to the database; whether there were any.
@@ -132,7 +171,7 @@ fn kill_all(connection: &Connection) -> bool {
 fn needs_mysql_a_load_that_lost_its_connections_goes_on() {
     for binaries in &MySqlBinaries::all() {
         let server = start(binaries);
-        let whole = whole(&server);
+        let whole = whole(&server, &CONFIG);
         let connection = database(&server, "cut");
         for phase in ["rows", "keys"] {
             let killed = AtomicBool::new(false);
@@ -153,25 +192,50 @@ fn needs_mysql_a_load_that_lost_its_connections_goes_on() {
     }
 }
 
+#[test]
+fn needs_mysql_a_resumed_load_makes_its_routines() {
+    let all = MySqlBinaries::all();
+    let server = start(&all[0]);
+    let connection = database(&server, "routines");
+    let workload = Workload::Tpcc(BARE, Mode::Procedures);
+    let stop = AtomicBool::new(true);
+    let resume = || workload.resume(&connection, 2, &|_| (), &stop);
+    resume().unwrap_err();
+    stop.store(false, Ordering::Relaxed);
+    resume().unwrap();
+    one_statement_each(&connection, &BARE, 46);
+    assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
+}
+
 /// CREATE TABLE commits: a kill can leave any number of the tables.
 #[test]
 fn needs_mysql_a_load_that_was_cut_off_while_its_tables_were_made_goes_on() {
     let all = MySqlBinaries::all();
     let server = start(&all[0]);
-    let whole = whole(&server);
+    let whole = whole(&server, &BARE);
     let connection = database(&server, "cut");
     let stop = AtomicBool::new(true);
-    go_on(&connection, &CONFIG, &|_| (), &stop).unwrap_err();
     let mut client = Client::open(&connection);
-    client.run(
-        "DELETE FROM dbdyno_tpcc_units WHERE entry = 'step tables'; DELETE FROM dbdyno_tpcc;
-         DROP TABLE stock, item",
-    );
-    to_the_end(&connection, &CONFIG).unwrap();
-    assert_eq!(state(&connection), whole);
+    // Before the row that says what the tables are called, and behind it.
+    for gone in [
+        "DELETE FROM dbdyno_tpcc; DROP TABLE warehouse1, warehouse2, district1, district2,
+            customer1, customer2, history1, history2, orders1, orders2, new_order1, new_order2,
+            order_line1, order_line2, item1, item2, stock1, stock2",
+        "DROP TABLE item2, stock1, stock2",
+    ] {
+        let lost = format!("DELETE FROM dbdyno_tpcc_units WHERE entry = 'step tables'; {gone}");
+        go_on(&connection, &BARE, &|_| (), &stop).unwrap_err();
+        client.run(&lost);
+        assert!(clean(&connection).unwrap());
+        assert_eq!(client.texts(SCHEMA[0]), [""; 0], "{gone}");
+        go_on(&connection, &BARE, &|_| (), &stop).unwrap_err();
+        client.run(&lost);
+        to_the_end(&connection, &BARE).unwrap();
+        assert_eq!(state(&connection), whole, "{gone}");
+        assert!(clean(&connection).unwrap());
+    }
 
     // Of what was recorded as made, nothing is made again.
-    assert!(clean(&connection).unwrap());
     go_on(&connection, &CONFIG, &|_| (), &stop).unwrap_err();
     client.run("DROP TABLE stock");
     let refused = to_the_end(&connection, &CONFIG).unwrap_err();

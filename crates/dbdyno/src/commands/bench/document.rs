@@ -1,15 +1,18 @@
 //! From what was observed to the document of a run.
 
 use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
+use dbdyno_bench::tpcc::Think;
+use dbdyno_bench::wire::Isolation;
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::bench::{Bench, Target};
 use dbdyno_model::run::{DriverUse, OpenLoop, Second};
 use dbdyno_model::tune::Machine;
-use dbdyno_stats::{drifts, mser5, slope_per_window};
+use dbdyno_stats::{drifts, mser5_joined, slope_per_window};
 use dbdyno_target::process;
 
 use super::sampler::ServerSampler;
+use super::think;
 
 /// Windows that the rate's spread is shown over.
 const WINDOWS: usize = 10;
@@ -24,7 +27,10 @@ pub(super) struct Subject {
     pub(super) connection: Connection,
     /// `unix socket`, `TCP` or `TLS`.
     pub(super) transport: &'static str,
+    /// As it was asked for, else the server's own, where it says.
+    pub(super) isolation: Option<Isolation>,
     pub(super) machine: Machine,
+    pub(super) think: Option<Think>,
     pub(super) seed: u64,
 }
 
@@ -62,9 +68,11 @@ pub(super) fn document(
         started_at: beside.started_at,
         complete: beside.complete,
         workload: subject.workload.name().to_owned(),
-        description: subject.workload.description(),
+        description: subject.workload.description_with(subject.think),
+        think: subject.think.map(Think::factor),
         mode: subject.workload.mode().map(str::to_owned),
         transport: subject.transport.to_owned(),
+        isolation: subject.isolation.map(|level| level.name().to_owned()),
         target: Target {
             address: subject.connection.display(),
             engine: sampler.engine.to_owned(),
@@ -84,7 +92,18 @@ pub(super) fn document(
             observed.series.iter().skip(cut.from_s as usize),
             per(committed as f64, totals.transactions as f64),
         ),
+        rows_per_s: subject
+            .workload
+            .rows_per_transaction()
+            .map(|rows| per(committed as f64 * rows as f64, totals.seconds)),
         notpm: notpm(&latency.per_transaction, &totals),
+        notpm_most: subject
+            .think
+            .and_then(|_| think::most_notpm(&subject.workload)),
+        limits: match subject.think {
+            Some(_) => think::limits(&latency.per_transaction),
+            None => Vec::new(),
+        },
         latency_from: match observed.open_loop {
             Some(_) => "intended start",
             None => "actual start",
@@ -126,6 +145,7 @@ pub(super) fn document(
             beside.strangers_cpu_s,
             observed.seconds(),
         ),
+        footprint: None,
         series: observed.series.clone(),
         consistency: Vec::new(),
         warnings: Vec::new(),
@@ -142,7 +162,7 @@ pub(super) struct Cut {
 
 impl Cut {
     pub(super) fn of(observed: &Observed, warmed_up_s: Option<f64>) -> Self {
-        let found = mser5(&observed.counts_200ms);
+        let found = mser5_joined(&observed.counts_200ms);
         let ended = found.as_ref().is_some_and(|warm_up| warm_up.steady);
         let seconds = found.map_or(0.0, |warm_up| (warm_up.truncate as f64 * 0.2).ceil());
         // What never became steady has no beginning to cut off, and a server that failed at first

@@ -6,11 +6,12 @@ use std::time::Instant;
 use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
 use dbdyno_bench::workload::{LoadError, Loaded, Workload};
+use dbdyno_model::Connection;
 use dbdyno_report::number;
 use dbdyno_trial::template::with_causes;
 
 use super::options::{self, Named};
-use super::{clean, generate};
+use super::{clean, generate, keyed};
 use crate::cli::BenchLoad;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -24,20 +25,6 @@ pub(super) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let named = options::named(&arguments.data)?;
-    let workload = match &named {
-        Named::Tpcc => {
-            let (warehouses, seed) = (arguments.warehouses, arguments.seed);
-            Workload::Tpcc(tpcc::Config { warehouses, seed }, Mode::default())
-        }
-        Named::Oltp(config) => Workload::Oltp(oltp::Config {
-            seed: arguments.seed,
-            ..*config
-        }),
-        Named::Script(file) => {
-            let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
-            Workload::Script(Arc::new(target::read_script(file, hint)?))
-        }
-    };
     if let Named::Script(file) = &named
         && (arguments.resume || arguments.generate_only)
     {
@@ -47,6 +34,7 @@ pub(super) fn run(
         ));
     }
     let connection = options::connection(&arguments.data)?;
+    let workload = to_load(&named, arguments, &connection)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
     if arguments.generate_only {
@@ -71,13 +59,17 @@ pub(super) fn run(
         let address = connection.display();
         return printer.result(&format!("{address}: nothing is left to load\n"));
     }
+    let what = match &workload {
+        Workload::Tpcc(config, _) => format!("{}: ", config.summary()),
+        _ => String::new(),
+    };
     let mut text = format!(
-        "{}: {} {} in {}",
+        "{}: {what}{} {} in {}",
         connection.display(),
         number::count(loaded.rows),
         match named {
-            Named::Tpcc | Named::Oltp(_) => "rows",
             Named::Script(_) => "statements",
+            _ => "rows",
         },
         number::duration(loaded.seconds)
     );
@@ -91,6 +83,41 @@ pub(super) fn run(
     }
     text.push('\n');
     printer.result(&text)
+}
+
+/// The workload as its options say that its data shall be.
+fn to_load(
+    named: &Named,
+    arguments: &BenchLoad,
+    connection: &Connection,
+) -> Result<Workload, Failure> {
+    Ok(match named {
+        Named::Tpcc => {
+            let config = tpcc::Config {
+                warehouses: arguments.tpcc.warehouses,
+                seed: arguments.seed,
+                sets: arguments.tpcc.sets,
+                layout: arguments.tpcc.layout,
+                foreign_keys: !arguments.tpcc.no_foreign_keys,
+            };
+            Workload::Tpcc(config, Mode::default())
+        }
+        Named::Oltp(config) => Workload::Oltp(oltp::Config {
+            seed: arguments.seed,
+            ..*config
+        }),
+        Named::Keys(kind, options) => {
+            Workload::Keys(keyed::keys_to_load(*kind, options, arguments.seed)?)
+        }
+        Named::Friends(options) => {
+            Workload::Friends(keyed::friends_to_load(options, arguments.seed)?)
+        }
+        Named::Script(file) => {
+            let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
+            let script = target::read_script(connection.engine, file, hint)?;
+            Workload::Script(Arc::new(script))
+        }
+    })
 }
 
 fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {

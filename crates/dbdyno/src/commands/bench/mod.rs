@@ -3,12 +3,15 @@
 mod clean;
 mod document;
 mod generate;
+mod keyed;
 mod list;
 mod load;
 mod options;
 mod run;
 mod sampler;
+mod think;
 mod trust;
+mod users;
 mod verify;
 
 use crate::cli::{Bench, BenchAction};

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use dbdyno_bench::keys;
 use dbdyno_bench::oltp::{self, Kind};
-use dbdyno_bench::tpcc::{self, Mode, ReadBackError};
+use dbdyno_bench::tpcc::{self, Expected, Mode, ReadBackError};
 use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_report::shell_word;
 
-use crate::cli::{BenchData, Sbtest};
+use super::keyed;
+use crate::cli::{BenchData, Keyed, Sbtest, TpccData};
 use crate::exit::{Exit, Failure};
 use crate::target;
 
@@ -19,6 +21,8 @@ use crate::target;
 pub(super) enum Named {
     Tpcc,
     Oltp(oltp::Config),
+    Keys(keys::Kind, Keyed),
+    Friends(Keyed),
     Script(String),
 }
 
@@ -26,8 +30,13 @@ pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
     if let Ok(kind) = Kind::from_str(&data.workload) {
         return Ok(Named::Oltp(sbtest(kind, &data.sbtest)?));
     }
+    let same = |kind: &keys::Kind| kind.name() == data.workload;
+    if let Some(kind) = keys::Kind::ALL.into_iter().find(same) {
+        return Ok(Named::Keys(kind, data.keyed.clone()));
+    }
     match data.workload.as_str() {
         "tpcc" => Ok(Named::Tpcc),
+        "friends" => Ok(Named::Friends(data.keyed.clone())),
         file if file.contains(['.', '/']) || Path::new(file).exists() => {
             Ok(Named::Script(file.to_owned()))
         }
@@ -61,39 +70,77 @@ pub(super) fn connection(data: &BenchData) -> Result<Connection, Failure> {
     target::resolve(data.target.as_deref().unwrap_or(""))
 }
 
+/// What is said of TPC-C's tables, and the seed for runs on those that nobody has written one down for.
+pub(super) fn expected(tpcc: &TpccData, seed: u64) -> Expected {
+    Expected {
+        layout: tpcc.layout,
+        sets: tpcc.sets,
+        warehouses: tpcc.warehouses,
+        seed,
+    }
+}
+
+/// Nothing is said of other workloads in TPC-C's words.
+pub(super) fn may_expect(named: &Named, expected: &Expected) -> Result<(), Failure> {
+    let Expected {
+        layout,
+        sets,
+        warehouses,
+        ..
+    } = expected;
+    let any = layout.is_some() || sets.is_some() || warehouses.is_some();
+    if any && !matches!(named, Named::Tpcc) {
+        return Err(Failure::usage(
+            "--layout, --sets and --warehouses are for tpcc",
+            "dbdyno bench run --help names the options of each workload",
+        ));
+    }
+    Ok(())
+}
+
 /// The workload as its data in the database are.
 pub(super) fn loaded(
     named: &Named,
     connection: &Connection,
     mode: Option<Mode>,
+    expected: &Expected,
 ) -> Result<Workload, Failure> {
+    may_expect(named, expected)?;
     match named {
         Named::Tpcc => {
-            let stored = tpcc::read_back(connection).map_err(|error| unread(&error, connection))?;
-            Ok(Workload::Tpcc(stored.config, mode.unwrap_or_default()))
+            let found = tpcc::find(connection, expected);
+            let found = found.map_err(|error| unread(&error, connection))?;
+            Ok(Workload::Tpcc(found.config, mode.unwrap_or_default()))
         }
         Named::Oltp(config) => Ok(Workload::Oltp(oltp::Config {
             pipelined: match mode {
                 None | Some(Mode::Unbatched) => false,
                 Some(Mode::Pipelined) => true,
-                Some(Mode::Batched) => {
+                Some(mode @ (Mode::Batched | Mode::Procedures)) => {
                     return Err(Failure::usage(
-                        "--mode batched is for tpcc",
+                        format!("--mode {} is for tpcc", mode.name()),
                         "sysbench's workloads are unbatched or pipelined",
                     ));
                 }
             },
             ..*config
         })),
+        _ if mode.is_some() => Err(Failure::usage(
+            "--mode is for tpcc and sysbench's workloads",
+            "leave it out: the others have one way to send their statements",
+        )),
+        Named::Keys(kind, options) => {
+            let config = keyed::keys_loaded(*kind, options, connection)?;
+            Ok(Workload::Keys(config))
+        }
+        Named::Friends(options) => {
+            let config = keyed::friends_loaded(options, connection)?;
+            Ok(Workload::Friends(config))
+        }
         Named::Script(file) => {
-            if mode.is_some() {
-                return Err(Failure::usage(
-                    "--mode is for tpcc and sysbench's workloads",
-                    "a file's statements are sent as they stand there",
-                ));
-            }
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
-            Ok(Workload::Script(Arc::new(target::read_script(file, hint)?)))
+            let script = target::read_script(connection.engine, file, hint)?;
+            Ok(Workload::Script(Arc::new(script)))
         }
     }
 }
@@ -110,7 +157,7 @@ pub(super) fn driven_by(workload: &Workload, connections: u32) -> Workload {
     }
 }
 
-fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
+pub(super) fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
     let address = connection.display();
     let (message, hint) = match error {
         ReadBackError::Sql(source) => (
@@ -119,7 +166,14 @@ fn unread(error: &ReadBackError, connection: &Connection) -> Failure {
         ),
         ReadBackError::NotLoaded => (
             format!("{address}: {error}"),
-            Some(format!("dbdyno bench load tpcc {}", shell_word(&address))),
+            Some(format!(
+                "dbdyno bench load tpcc {}; for data of sysbench-tpcc give --layout sysbench",
+                shell_word(&address)
+            )),
+        ),
+        ReadBackError::Contradiction { .. } | ReadBackError::Foreign { .. } => (
+            format!("{address}: {error}"),
+            error.hint().map(str::to_owned),
         ),
         ReadBackError::Unfinished => (
             format!("{address}: {error}"),

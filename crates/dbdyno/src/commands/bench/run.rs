@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
-use dbdyno_bench::wire::Link;
+use dbdyno_bench::wire::{Isolation, Link};
+use dbdyno_bench::workload::LoadError;
 use dbdyno_model::run::Second;
-use dbdyno_model::{Address, Bench, Connection};
+use dbdyno_model::{Address, Bench, Connection, Footprint};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
+use dbdyno_trial::template::with_causes;
 
 use super::document::{Beside, Cut, Subject, document};
 use super::sampler::ServerSampler;
-use super::{options, trust, verify};
+use super::{options, think, trust, verify};
 use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -34,22 +36,29 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check(arguments)?;
     let named = options::named(&arguments.data)?;
+    think::check(arguments, &named)?;
     let connection = options::connection(&arguments.data)?;
-    let workload = options::loaded(&named, &connection, arguments.mode)?;
-    let transport = transport(&connection)?;
+    let expected = options::expected(&arguments.tpcc, arguments.seed);
+    let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
+    let numbers = think::connections(arguments, &workload)?;
+    let installed = workload.install(&connection);
+    installed.map_err(|error| not_installed(&error, &connection))?;
+    let (transport, isolation) = session(&connection)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
         workload,
         connection,
         transport,
+        isolation: arguments.isolation.or(isolation),
         machine: machine::of(&host),
+        think: arguments.think,
         seed: arguments.seed,
     };
     let mut runs = Vec::new();
     let mut end = Ok(());
-    for connections in &arguments.connections {
-        match one(arguments, &subject, *connections, printer, interrupt) {
+    for connections in numbers {
+        match one(arguments, &subject, connections, printer, interrupt) {
             Ok(ran) => {
                 let text = match arguments.json {
                     true => to_json(&ran.document),
@@ -88,20 +97,27 @@ pub(super) fn run(
     }
 }
 
-/// As a connection of the driver finds it.
-fn transport(connection: &Connection) -> Result<&'static str, Failure> {
+fn not_installed(error: &LoadError, connection: &Connection) -> Failure {
+    let message = format!("{}: {}", connection.display(), with_causes(error));
+    Failure::new(Exit::Usage, message, error.hint().map(str::to_owned))
+}
+
+/// Transport and isolation as a connection of the driver finds them.
+fn session(connection: &Connection) -> Result<(&'static str, Option<Isolation>), Failure> {
     let target = driver::target(connection).map_err(|error| failure(error.into()))?;
-    let link = Link::open(&target).map_err(|source| {
+    let mut link = Link::open(&target).map_err(|source| {
         failure(DriverError::Connect {
             server: connection.display(),
             source,
         })
     })?;
-    Ok(match connection.address {
+    let isolation = Isolation::read(&mut link, connection.engine).ok();
+    let transport = match connection.address {
         _ if link.is_encrypted() => "TLS",
         Address::Socket(_) => "unix socket",
         Address::Tcp(_) => "TCP",
-    })
+    };
+    Ok((transport, isolation))
 }
 
 /// What can be found wrong before the server is asked anything.
@@ -141,13 +157,15 @@ fn one(
         threads: arguments.threads.map(usize::from),
         seed: arguments.seed,
         reconnect: true,
+        think: subject.think,
+        isolation: arguments.isolation,
         stop: Arc::clone(interrupt.flag()),
     };
     printer.step(&format!(
         "{} {}: {}, connecting {connections}",
         sampler.engine,
         sampler.version,
-        subject.workload.description()
+        subject.workload.description_with(subject.think)
     ));
     let started_at = clock::now();
     let mut driver = Driver::start(&subject.connection, &workload, &options).map_err(failure)?;
@@ -196,10 +214,21 @@ fn one(
         document.consistency = verify::check(&subject.workload, &subject.connection)?;
         printer.clear();
     }
+    if complete {
+        document.footprint = footprint(subject)?;
+    }
     document.warnings = trust::warnings(&document, subject.workload.writes());
     Ok(Ran {
         document,
         hdr_log: observed.hdr_log(cut.from_s, since_epoch.unwrap_or_default()),
+    })
+}
+
+fn footprint(subject: &Subject) -> Result<Option<Footprint>, Failure> {
+    let found = subject.workload.footprint(&subject.connection);
+    found.transpose().map_err(|error| {
+        let message = format!("{}: {}", subject.connection.display(), error.deepest());
+        Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
     })
 }
 

@@ -4,6 +4,9 @@ use dbdyno_bench::driver::MAX_ERROR_SHARE;
 use dbdyno_model::Bench;
 use dbdyno_model::bench::Warning;
 use dbdyno_report::number;
+use dbdyno_stats::{LEAST_IN_BATCH, MIN_BATCHES};
+
+use super::users;
 
 /// A driver thread that is busier than that makes its terminals wait.
 const SATURATED: f64 = 0.8;
@@ -11,6 +14,8 @@ const SATURATED: f64 = 0.8;
 const QUEUE_S: f64 = 1.0;
 /// Below this the end of a warm-up cannot be told.
 const LEAST_S: f64 = 10.0;
+/// The same of transactions, in batches of whole seconds, which may hold nearly twice the least.
+const LEAST_TRANSACTIONS: u64 = 2 * MIN_BATCHES as u64 * LEAST_IN_BATCH;
 /// More than this share of the CPU taken by the hypervisor is another machine.
 const STEAL: f64 = 0.05;
 
@@ -25,10 +30,12 @@ pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
         no_checkpoint(run, writes),
         steal(run),
     ];
-    all.into_iter().flatten().collect()
+    let mut all: Vec<Warning> = all.into_iter().flatten().collect();
+    all.extend(users::warnings(run));
+    all
 }
 
-fn warn(what: String, next: &str) -> Option<Warning> {
+pub(super) fn warn(what: String, next: &str) -> Option<Warning> {
     let next = next.to_owned();
     Some(Warning { what, next })
 }
@@ -98,6 +105,16 @@ fn unsteady(run: &Bench) -> Option<Warning> {
                 number::duration(whole)
             ),
             "take a --duration of at least 10s, better a minute",
+        );
+    }
+    let ended = run.transactions + run.intended_rollbacks;
+    if ended < LEAST_TRANSACTIONS {
+        return warn(
+            format!(
+                "{} transactions are too few to tell whether the rate was steady",
+                number::count(ended)
+            ),
+            "take a longer --duration",
         );
     }
     warn(
@@ -235,6 +252,20 @@ mod tests {
             ..sound()
         };
         assert_eq!(said(&within), [""; 0]);
+    }
+
+    #[test]
+    fn few_transactions_do_not_tell_of_steadiness() {
+        let few = Bench {
+            transactions: 390,
+            intended_rollbacks: 9,
+            steady: false,
+            ..sound()
+        };
+        assert_eq!(
+            said(&few),
+            ["399 transactions are too few to tell whether the rate was steady"]
+        );
     }
 
     #[test]

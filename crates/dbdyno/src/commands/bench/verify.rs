@@ -8,30 +8,40 @@ use dbdyno_model::run::Check;
 use dbdyno_report::number;
 
 use super::options;
-use crate::cli::BenchData;
+use crate::cli::BenchStored;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
 
-pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failure> {
-    let named = options::named(arguments)?;
-    let connection = options::connection(arguments)?;
-    let workload = options::loaded(&named, &connection, None)?;
+pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Failure> {
+    let named = options::named(&arguments.data)?;
+    let connection = options::connection(&arguments.data)?;
+    let expected = options::expected(&arguments.tpcc, 1);
+    let workload = options::loaded(&named, &connection, None, &expected)?;
     printer.progress("checking the data");
     let begun = Instant::now();
     let checks = check(&workload, &connection)?;
     printer.clear();
     let mut text = String::new();
     for check in &checks {
-        let word = if check.passed { "holds" } else { "FAILS" };
+        let word = match check.passed {
+            _ if !check.applies() => "n/a  ",
+            true => "holds",
+            false => "FAILS",
+        };
         text.push_str(&format!("{word}  {}  {}\n", check.name, check.description));
         if let Some(detail) = &check.detail {
             text.push_str(&format!("       {detail}\n"));
         }
     }
     let failed = checks.iter().filter(|check| !check.passed).count();
+    let apart = checks.iter().filter(|check| !check.applies()).count();
+    let not_applicable = match apart {
+        0 => String::new(),
+        _ => format!(", {apart} not applicable"),
+    };
     text.push_str(&format!(
-        "{} of {} hold, checked in {}\n",
-        checks.len() - failed,
+        "{} of {} hold{not_applicable}, checked in {}\n",
+        checks.len() - failed - apart,
         checks.len(),
         number::duration(begun.elapsed().as_secs_f64())
     ));
@@ -46,7 +56,8 @@ pub(super) fn run(arguments: &BenchData, printer: &Printer) -> Result<(), Failur
 pub(super) fn check(workload: &Workload, connection: &Connection) -> Result<Vec<Check>, Failure> {
     workload.check(connection, When::AfterRun).map_err(|error| {
         let message = format!("{}: {error}", connection.display());
-        Failure::new(Exit::Surroundings, message, None)
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Surroundings, message, hint)
     })
 }
 

@@ -111,7 +111,7 @@ impl Document {
             seed: options.seed,
             script: match &options.workload {
                 Workload::Script(script) => Some(script.to_string()),
-                Workload::Tpcc(..) | Workload::Oltp(_) => None,
+                _ => None,
             },
             disclaimer: tpcc
                 .then(|| "derived from TPC-C, not comparable with audited results".to_owned()),

@@ -56,6 +56,9 @@ pub(super) fn create(
     let scale = match &options.workload {
         Workload::Tpcc(config, _) => u64::from(config.warehouses) * WAREHOUSE_BYTES,
         Workload::Oltp(config) => config.rows() * SBTEST_ROW_BYTES,
+        // A clone of it too.
+        Workload::Keys(config) => 2 * config.bytes(),
+        Workload::Friends(config) => 2 * config.bytes(),
         // A script's setup is its own affair; the clone will say when the disk is full.
         Workload::Script(_) => 0,
     };

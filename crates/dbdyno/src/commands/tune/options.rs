@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::Workload;
-use dbdyno_model::Connection;
 use dbdyno_model::facts::DeclaredWorkload;
+use dbdyno_model::{Connection, Engine};
 use dbdyno_report::shell_word;
 use dbdyno_target::lab::Wanted;
 use dbdyno_trial::Budget;
@@ -72,7 +72,7 @@ impl Options {
     pub(super) fn warehouses(&self) -> Option<u32> {
         match &self.workload {
             Workload::Tpcc(config, _) => Some(config.warehouses),
-            Workload::Oltp(_) | Workload::Script(_) => None,
+            _ => None,
         }
     }
 
@@ -116,12 +116,18 @@ fn sized(budget: Budget, run_seconds: Option<u64>) -> Budget {
 fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     if arguments.workload == "tpcc" {
         let (warehouses, seed) = (arguments.warehouses, arguments.seed);
-        let data = tpcc::Config { warehouses, seed };
+        let data = tpcc::Config {
+            warehouses,
+            seed,
+            ..tpcc::Config::default()
+        };
         return Ok(Workload::Tpcc(data, tpcc::Mode::default()));
     }
     let path = &arguments.workload;
     let hint = "--workload takes tpcc or a file of weighted statements";
-    Ok(Workload::Script(Arc::new(read_script(path, hint)?)))
+    // Every lab is one of PostgreSQL.
+    let script = read_script(Engine::Postgres, path, hint)?;
+    Ok(Workload::Script(Arc::new(script)))
 }
 
 /// Reads `4GB`, `512 MiB`, `2g`; units are powers of 1024, as PostgreSQL's are.

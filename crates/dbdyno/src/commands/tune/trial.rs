@@ -256,7 +256,7 @@ fn constants(options: &Options) -> Option<Constants> {
                 run: constants.c_run,
             })
         }
-        Workload::Oltp(_) | Workload::Script(_) => None,
+        _ => None,
     }
 }
 

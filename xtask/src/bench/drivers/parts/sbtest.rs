@@ -1,0 +1,122 @@
+//! sysbench's workloads over a unix socket, beside sysbench, pgbench and a bare loop.
+
+use super::super::contest::{Contestant, Outcome, hold};
+use super::super::figures::{Absent, Figure, Reach};
+use super::super::oltp;
+use super::super::ours::{self, Drive};
+use super::super::peers::{Bare, PgBench};
+use super::super::site::{Engine, Site, Transport};
+use super::super::table::Row;
+use super::Context;
+
+const CONNECTIONS: u32 = 8;
+
+pub(super) fn point_select(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, Absent> {
+    have_tables(site)?;
+    let pgbench = pgbench(site);
+    let bare = Bare::build();
+    let site: &Site = site;
+    let (rounds, seconds) = (context.options.rounds, context.options.seconds);
+    let workload = "oltp-point-select";
+    let contestants = [
+        dbdyno(site, workload, seconds),
+        Contestant::peer("bare loop", bare, |tool| {
+            tool.run(site, CONNECTIONS, seconds)
+        }),
+        Contestant::peer("pgbench", pgbench, |tool| {
+            tool.run(site, CONNECTIONS, seconds)
+        }),
+        sysbench(site, context, "oltp_point_select"),
+    ];
+    let title = title(site, workload);
+    let outcomes = hold(&title, rounds, contestants, &|| site.settle());
+    let [ours, bare, pgbench, sysbench] = &outcomes;
+    let figure = Figure::CpuPerStatement;
+    let mut peers = vec![(bare, 1.15), (sysbench, 0.6)];
+    if site.engine == Engine::Postgres {
+        peers.push((pgbench, 0.75));
+    }
+    let mut rows = Vec::new();
+    for (peer, most) in peers {
+        let reach = Reach::RatioAtMost(most);
+        rows.push(row(site, workload, figure, ours, peer, reach));
+        rows.push(row(site, workload, Figure::Tps, ours, peer, Reach::Nothing));
+    }
+    Ok(rows)
+}
+
+pub(super) fn read_write(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, Absent> {
+    let figure = Figure::CpuPerStatement;
+    beside_sysbench(site, context, "oltp-read-write", "oltp_read_write", figure)
+}
+
+/// A transaction is a row.
+pub(super) fn insert(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, Absent> {
+    beside_sysbench(site, context, "oltp-insert", "oltp_insert", Figure::Cpu)
+}
+
+fn beside_sysbench(
+    site: &mut Site,
+    context: &Context<'_>,
+    workload: &str,
+    script: &'static str,
+    figure: Figure,
+) -> Result<Vec<Row>, Absent> {
+    have_tables(site)?;
+    let site: &Site = site;
+    let (rounds, seconds) = (context.options.rounds, context.options.seconds);
+    let contestants = [
+        dbdyno(site, workload, seconds),
+        sysbench(site, context, script),
+    ];
+    let title = title(site, workload);
+    let [ours, peer] = hold(&title, rounds, contestants, &|| site.settle());
+    let reach = Reach::RatioAtMost(0.5);
+    Ok(vec![
+        row(site, workload, figure, &ours, &peer, reach),
+        row(site, workload, Figure::Tps, &ours, &peer, Reach::Nothing),
+    ])
+}
+
+fn have_tables(site: &mut Site) -> Result<(), Absent> {
+    site.have(oltp::DATABASE, ours::load_oltp)
+}
+
+/// With its data.
+fn pgbench(site: &mut Site) -> Result<PgBench, Absent> {
+    if site.engine != Engine::Postgres {
+        return Err(Absent::NotMeasured("it drives PostgreSQL alone".to_owned()));
+    }
+    site.have(PgBench::DATABASE, |site| PgBench.load(site))?;
+    Ok(PgBench)
+}
+
+fn dbdyno<'a>(site: &'a Site, workload: &str, seconds: u64) -> Contestant<'a> {
+    let drive = Drive::oltp(site, workload, CONNECTIONS, seconds);
+    Contestant::new(ours::NAME, move |round| drive.run(round))
+}
+
+fn sysbench<'a>(site: &'a Site, context: &Context<'_>, script: &'static str) -> Contestant<'a> {
+    let seconds = context.options.seconds;
+    let tool = context.peers.sysbench.clone();
+    Contestant::peer("sysbench", tool, move |tool| {
+        tool.run(site, script, CONNECTIONS, seconds)
+    })
+}
+
+fn title(site: &Site, workload: &str) -> String {
+    format!("{}: {workload}", site.engine.name())
+}
+
+fn row(
+    site: &Site,
+    workload: &str,
+    figure: Figure,
+    ours: &Outcome,
+    peer: &Outcome,
+    reach: Reach,
+) -> Row {
+    let transport = Transport::Socket.name();
+    let what = format!("{workload}, {CONNECTIONS} connections, {transport}");
+    Row::new(&what, site.engine.name(), figure, ours, Some(peer), reach)
+}
