@@ -11,11 +11,14 @@
 
 pub mod driver;
 pub mod friends;
+pub mod generate;
 pub mod keys;
+mod ledger;
 pub mod oltp;
 pub mod reactor;
 mod recorder;
 pub mod script;
+mod share;
 mod tables;
 pub mod tpcc;
 pub mod wire;

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use dbdyno_model::Footprint;
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 use crate::driver::{TargetError, connect_hint, target};
 use crate::friends;
+use crate::generate::{Generated, Generator};
 use crate::keys;
 use crate::oltp;
 use crate::script::{self, Script, ScriptError};
@@ -43,6 +44,9 @@ pub enum LoadError {
     Connect { server: String, source: WireError },
     #[error("the load was stopped")]
     Stopped,
+    /// With what cannot be done.
+    #[error("cannot {0} what a file of statements sets up")]
+    OwnSetup(&'static str),
 }
 
 impl LoadError {
@@ -55,6 +59,7 @@ impl LoadError {
             Self::Target(error) => error.hint(),
             Self::Connect { server, source } => Some(connect_hint(server, source)),
             Self::Stopped => Some("what the setup made until then is left behind"),
+            Self::OwnSetup(_) => Some("only its author knows what the file makes"),
         }
     }
 }
@@ -234,6 +239,51 @@ impl Workload {
             seconds_rows: seconds,
             seconds_keys: 0.0,
             seconds_analyze: 0.0,
+        })
+    }
+
+    /// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
+    /// those that were missing. Blocks; not for use within an async runtime.
+    pub fn resume(
+        &self,
+        connection: &Connection,
+        threads: usize,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<Loaded, LoadError> {
+        Ok(match self {
+            Self::Tpcc(config, _) => {
+                let loaded = tpcc::resume(connection, config, threads, progress, stop)?;
+                self.install(connection)?;
+                loaded
+            }
+            Self::Oltp(config) => oltp::resume(connection, config, threads, progress, stop)?,
+            Self::Keys(config) => keys::resume(connection, config, threads, progress, stop)?,
+            Self::Friends(config) => friends::resume(connection, config, threads, progress, stop)?,
+            Self::Script(_) => return Err(LoadError::OwnSetup("resume")),
+        })
+    }
+
+    /// Generates all rows and encodes them as the loader does for this engine, and sends them
+    /// nowhere. Needs no server.
+    pub fn generate(
+        &self,
+        engine: Engine,
+        threads: usize,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<Generated, LoadError> {
+        let generator = Generator {
+            threads,
+            progress,
+            stop,
+        };
+        Ok(match self {
+            Self::Tpcc(config, _) => tpcc::generate(&generator, engine, config)?,
+            Self::Oltp(config) => oltp::generate(&generator, engine, config)?,
+            Self::Keys(config) => keys::generate(&generator, engine, config)?,
+            Self::Friends(config) => friends::generate(&generator, engine, config)?,
+            Self::Script(_) => return Err(LoadError::OwnSetup("generate")),
         })
     }
 

@@ -20,13 +20,15 @@ mod value;
 use std::sync::atomic::AtomicBool;
 
 use dbdyno_model::Footprint;
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
 pub use crate::tables::ReadBackError;
 pub use config::{Config, Key, Kind, MAX_ROWS_PER_TRANSACTION, Order};
 pub use terminal::Terminal;
 
+use crate::generate::{Generated, Generator};
+use crate::ledger::Start;
 use crate::tables;
 use crate::tpcc::{ClientError, LoadError, Loaded, Progress, When};
 
@@ -44,7 +46,8 @@ mod stream {
 
 /// Creates and fills the tables on `threads` connections. Blocks; not for use within an async runtime.
 ///
-/// Raising `stop` ends it within about a second, with what was loaded left behind for [`clean`].
+/// Raising `stop` ends it within about a second, with what was loaded left behind for [`resume`] or
+/// [`clean`].
 pub fn load(
     connection: &Connection,
     config: &Config,
@@ -52,7 +55,27 @@ pub fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
-    tables::load(connection, config, threads, progress, stop)
+    tables::load(connection, config, threads, Start::Fresh, progress, stop)
+}
+
+/// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
+/// those that were missing. Blocks; not for use within an async runtime.
+pub fn resume(
+    connection: &Connection,
+    config: &Config,
+    threads: usize,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    tables::load(connection, config, threads, Start::Resume, progress, stop)
+}
+
+pub(crate) fn generate(
+    generator: &Generator<'_>,
+    engine: Engine,
+    config: &Config,
+) -> Result<Generated, LoadError> {
+    tables::generate(generator, engine, config)
 }
 
 /// Looks at every row. Blocks; not for use within an async runtime.

@@ -25,7 +25,8 @@ pub use check::check;
 pub use config::Config;
 pub use distribution::{Distribution, UnknownDistribution};
 pub use kind::{Kind, UnknownKind};
-pub use load::{clean, load};
+pub(crate) use load::generate;
+pub use load::{clean, load, resume};
 pub use load_error::LoadError;
 pub use terminal::Terminal;
 

@@ -2,23 +2,28 @@
 
 use std::time::Instant;
 
-use super::load::Order;
-use super::rows::{part, parts};
+use dbdyno_model::connection::Engine;
+
+use super::load::{Order, part_name};
+use super::rows::part;
 use super::tables::name;
 use super::{Config, LoadError};
 use crate::driver::target;
-use crate::tpcc::crew::{Crew, refused};
+use crate::generate::Encoded;
+use crate::ledger::{Done, ahead};
+use crate::tpcc::crew::Crew;
 use crate::tpcc::mysql::load_data::{Encoder, Source};
-use crate::tpcc::mysql::loader::{Place, form, open_for_load, send_rows};
+use crate::tpcc::mysql::loader::{Place, encode_nowhere, form, open_for_load, send_rows};
+use crate::tpcc::shift::Meter;
 use crate::tpcc::{self, Loaded};
 use crate::wire::Link;
 
 /// Makes the tables as soon as the server has admitted all connections, and fills them.
 pub(super) fn fill(
     order: Order<'_>,
-    create: impl FnOnce() -> Result<(), LoadError>,
+    begin: impl FnOnce() -> Result<Done, LoadError>,
 ) -> Result<Loaded, LoadError> {
-    let config = *order.config;
+    let (config, ledger) = (*order.config, order.ledger);
     let target = target(order.connect).map_err(|error| order.unreachable(error))?;
     let open = || open_for_load(&target).map_err(|error| order.unreachable(error));
     let crew = Crew {
@@ -37,27 +42,25 @@ pub(super) fn fill(
         source: source.into(),
     })?;
     drop(all);
-    let start = Instant::now();
-    create()?;
-    let units = parts(&config);
-    let rows = crew.work(
-        "rows",
-        &units,
-        config.rows(),
-        &|link, &(table, index), meter| {
-            let rows = || source(config, table, index);
-            send_rows(link, form, Place::columns_of(&name(table)), &rows, meter)
-        },
-    )?;
-    let seconds_rows = start.elapsed().as_secs_f64();
-    statements(&crew, &config, ("keys", "index"), &|table, name| {
-        format!("CREATE INDEX k_{table} ON {name} (k)")
+    let clock = Instant::now();
+    let done = begin()?;
+    let (parts, total) = order.parts(&done)?;
+    let rows = crew.work("rows", &parts, total, &|link, unit, meter| {
+        let record = ledger.record_unit(&part_name(unit));
+        let &(table, index) = unit;
+        let rows = || source(config, table, index);
+        let name = name(table);
+        let place = Place::columns_of(&name);
+        send_rows(link, form, place, &record, &rows, meter)
     })?;
-    let seconds_keys = start.elapsed().as_secs_f64() - seconds_rows;
-    statements(&crew, &config, ("analyze", "analyze"), &|_, name| {
-        format!("ANALYZE TABLE {name}")
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds_rows = clock.elapsed().as_secs_f64();
+    let keys = ahead(order.steps(key), &mut open()?, Engine::MySql)?;
+    crew.steps("keys", "index", &keys)?;
+    let seconds_keys = clock.elapsed().as_secs_f64() - seconds_rows;
+    let analyze = order.steps(|name| format!("ANALYZE TABLE {name}"));
+    let analyze = ledger.recorded(&done, "analyze", analyze);
+    crew.steps("analyze", "analyze", &analyze)?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -67,23 +70,19 @@ pub(super) fn fill(
     })
 }
 
-/// What each table needs in a phase, of which the name and what it does are given.
-fn statements(
-    crew: &Crew<'_>,
-    config: &Config,
-    (phase, operation): (&'static str, &'static str),
-    statement: &(dyn Fn(u32, &str) -> String + Sync),
-) -> Result<(), LoadError> {
-    let tables: Vec<u32> = (1..=config.tables).collect();
-    let total = tables.len() as u64;
-    crew.work(phase, &tables, total, &|link, &table, meter| {
-        let name = name(table);
-        let done = link.run(&statement(table, &name));
-        done.map_err(refused(operation, &name))?;
-        meter.add(1);
-        Ok(())
-    })?;
-    Ok(())
+/// Under sysbench's name.
+fn key(name: &str) -> String {
+    let number = name.trim_start_matches("sbtest");
+    format!("CREATE INDEX k_{number} ON {name} (k)")
+}
+
+/// The rows of a part without a server, as a file.
+pub(super) fn encode_part_nowhere(
+    config: Config,
+    &(table, index): &(u32, u64),
+    meter: &Meter<'_>,
+) -> Result<Encoded, tpcc::LoadError> {
+    encode_nowhere(source(config, table, index), meter)
 }
 
 /// The rows of a part in the order of the primary key, all columns of each.

@@ -2,21 +2,26 @@
 
 use std::time::Instant;
 
-use super::LoadError;
-use super::load::Order;
-use super::rows::{Row, part, parts};
-use super::tables::{name, names};
+use dbdyno_model::connection::Engine;
+
+use super::load::{Order, part_name};
+use super::rows::{Row, part};
+use super::tables::name;
+use super::{Config, LoadError};
 use crate::driver::ClientTarget;
-use crate::tpcc::Loaded;
+use crate::generate::Encoded;
+use crate::ledger::{Done, ahead};
 use crate::tpcc::postgres::connect::open_at;
 use crate::tpcc::postgres::copy::Encoder;
-use crate::tpcc::postgres::copy_into::copy_into;
-use crate::tpcc::postgres::crew::{Crew, sql};
+use crate::tpcc::postgres::copy_into::{copy_into, copy_nowhere};
+use crate::tpcc::postgres::crew::Crew;
+use crate::tpcc::shift::Meter;
+use crate::tpcc::{self, Loaded};
 
 /// Makes the tables as soon as the server has admitted all connections, and fills them.
 pub(super) fn fill(
     order: Order<'_>,
-    create: impl FnOnce() -> Result<(), LoadError>,
+    begin: impl FnOnce() -> Result<Done, LoadError>,
 ) -> Result<Loaded, LoadError> {
     let server = ClientTarget::of(order.connect).map_err(|error| order.unreachable(error))?;
     let clients = (0..order.threads)
@@ -29,28 +34,27 @@ pub(super) fn fill(
         progress: order.progress,
         stop: order.stop,
     };
-    let config = *order.config;
-    let start = Instant::now();
-    create()?;
-    let units = parts(&config);
-    let rows = crew.work(
-        "rows",
-        &units,
-        config.rows(),
-        &|client, &(table, index), meter| {
-            copy_into(client, &name(table), meter, |copy| {
-                copy.each(part(config, table, index), |to, row| encode(to, &row))
-            })
-        },
-    )?;
-    let seconds_rows = start.elapsed().as_secs_f64();
+    let (config, ledger) = (*order.config, order.ledger);
+    let clock = Instant::now();
+    let done = begin()?;
+    let (parts, total) = order.parts(&done)?;
+    let rows = crew.work("rows", &parts, total, &|client, unit, meter| {
+        let record = ledger.record_unit(&part_name(unit));
+        let &(table, index) = unit;
+        copy_into(client, &name(table), &record, meter, |copy| {
+            copy.each(part(config, table, index), |to, row| encode(to, &row))
+        })
+    })?;
+    let seconds_rows = clock.elapsed().as_secs_f64();
     // Without indexes VACUUM has less to do.
-    let vacuum = |name: &str| format!("VACUUM (ANALYZE) {name}");
-    statements(&mut crew, &order, ("analyze", "analyze"), &vacuum)?;
-    let seconds_analyze = start.elapsed().as_secs_f64() - seconds_rows;
-    let keys = |name: &str| keys(name, config.table_size);
-    statements(&mut crew, &order, ("keys", "index"), &keys)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let vacuum = order.steps(|name| format!("VACUUM (ANALYZE) {name}"));
+    let vacuum = ledger.recorded(&done, "analyze", vacuum);
+    crew.steps("analyze", "analyze", &vacuum)?;
+    let seconds_analyze = clock.elapsed().as_secs_f64() - seconds_rows;
+    let keys = order.steps(|name| keys(name, config.table_size));
+    let keys = ahead(keys, &mut crew.clients[0], Engine::Postgres)?;
+    crew.steps("keys", "index", &keys)?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -60,22 +64,15 @@ pub(super) fn fill(
     })
 }
 
-/// What each table needs in a phase, of which the name and what it does are given.
-fn statements(
-    crew: &mut Crew<'_>,
-    order: &Order<'_>,
-    (phase, operation): (&'static str, &'static str),
-    statement: &(dyn Fn(&str) -> String + Sync),
-) -> Result<(), LoadError> {
-    let names: Vec<String> = names(order.config).collect();
-    let total = names.len() as u64;
-    crew.work(phase, &names, total, &|client, name, meter| {
-        let done = client.batch_execute(&statement(name));
-        done.map_err(sql(operation, format!("table {name}")))?;
-        meter.add(1);
-        Ok(())
-    })?;
-    Ok(())
+/// The rows of a part without a server.
+pub(super) fn copy_part_nowhere(
+    config: Config,
+    &(table, index): &(u32, u64),
+    meter: &Meter<'_>,
+) -> Result<Encoded, tpcc::LoadError> {
+    copy_nowhere(meter, |copy| {
+        copy.each(part(config, table, index), |to, row| encode(to, &row))
+    })
 }
 
 fn encode(to: &mut Encoder, row: &Row) {
@@ -86,7 +83,8 @@ fn encode(to: &mut Encoder, row: &Row) {
         .field(row.pad.as_bytes());
 }
 
-/// Both keys, under sysbench's names, and the sequence behind the rows that have their ids already.
+/// Both keys, under sysbench's names, and the sequence behind the rows that have their ids already:
+/// one text and so one transaction.
 fn keys(name: &str, rows: u64) -> String {
     let number = name.trim_start_matches("sbtest");
     format!(

@@ -1,5 +1,7 @@
 //! The rows of a load: the same for a seed on every machine, whatever the number of threads.
 
+use std::ops::RangeInclusive;
+
 use super::Config;
 use super::distribution::Sampler;
 use super::stream;
@@ -21,6 +23,9 @@ pub(crate) type C = Digits<119>;
 pub(crate) type Pad = Digits<59>;
 
 impl<const N: usize> Digits<N> {
+    #[cfg(test)]
+    const LENGTH: usize = N;
+
     pub(crate) fn draw(random: &mut Random) -> Self {
         let mut bytes = [b'-'; N];
         for group in bytes.chunks_mut(STRIDE) {
@@ -33,6 +38,18 @@ impl<const N: usize> Digits<N> {
             }
         }
         Self(bytes)
+    }
+
+    /// Whether a text is of this shape, with the spaces behind it that fill a char up or without.
+    pub(crate) fn fit(text: &[u8]) -> bool {
+        let Some((groups, rest)) = text.split_at_checked(N) else {
+            return false;
+        };
+        let sound = |group: &[u8]| {
+            let (digits, dash) = group.split_at(GROUP.min(group.len()));
+            digits.iter().all(u8::is_ascii_digit) && dash.iter().all(|byte| *byte == b'-')
+        };
+        groups.chunks(STRIDE).all(sound) && rest.iter().all(|byte| *byte == b' ')
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -60,15 +77,24 @@ pub(crate) fn parts(config: &Config) -> Vec<(u32, u64)> {
     (0..per_table).flat_map(of_all).collect()
 }
 
+/// Of a part of any table, the first and the last.
+fn ids(table_size: u64, part: u64) -> RangeInclusive<u64> {
+    let first = part * PART_ROWS + 1;
+    first..=table_size.min(first + PART_ROWS - 1)
+}
+
+pub(crate) fn part_rows(config: &Config, part: u64) -> u64 {
+    let ids = ids(config.table_size, part);
+    ids.end() + 1 - ids.start()
+}
+
 /// The rows of a part in the order of their ids.
 pub(crate) fn part(config: Config, table: u32, part: u64) -> impl Iterator<Item = Row> {
     let size = config.table_size;
-    let first = part * PART_ROWS + 1;
-    let last = size.min(first + PART_ROWS - 1);
     let path = [stream::ROWS, u64::from(table), part];
     let mut random = Random::stream(config.seed, &path);
     let values = Sampler::new(config.distribution, 1, size as u32);
-    (first..=last).map(move |id| Row {
+    ids(size, part).map(move |id| Row {
         id: id as u32,
         k: values.draw(&mut random),
         c: Digits::draw(&mut random),
@@ -106,6 +132,8 @@ mod tests {
         let second = parts.iter().filter(|(table, _)| *table == 2);
         let ids = second.flat_map(|&(table, index)| part(config, table, index).map(|row| row.id));
         assert!(ids.eq(1..=250_001));
+        let rows = parts.iter().map(|&(_, part)| part_rows(&config, part));
+        assert_eq!(rows.sum::<u64>(), config.rows());
     }
 
     #[test]
@@ -123,6 +151,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_was_drawn_fits_and_nothing_else(
+            seed: u64,
+            place in 0..C::LENGTH,
+            byte: u8,
+            spaces in 0..3_usize,
+        ) {
+            let drawn = C::draw(&mut Random::stream(seed, &[]));
+            let mut text = [drawn.as_bytes(), &b"  "[..spaces]].concat();
+            prop_assert!(C::fit(&text));
+            prop_assert!(!Pad::fit(&text));
+            let same_kind = byte == text[place] || byte.is_ascii_digit() && text[place] != b'-';
+            text[place] = byte;
+            prop_assert_eq!(C::fit(&text), same_kind);
+            prop_assert!(!C::fit(&text[..C::LENGTH - 1]));
+        }
+
         #[test]
         fn rows_have_their_shape_and_repeat(
             seed: u64,

@@ -4,7 +4,9 @@ use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 use super::{Contents, number, open, stored};
+use crate::share::{connections, share};
 use crate::tpcc::ClientError;
+use crate::wire::Link;
 
 /// Met where the statement returns 0.
 #[derive(Debug)]
@@ -20,9 +22,8 @@ pub(crate) fn check(
     contents: &dyn Contents,
     demands: Vec<Demand>,
 ) -> Result<Vec<Check>, ClientError> {
-    let mut link = open(connection)?;
     let identity = contents.identity();
-    let found = stored::read(&mut link, contents)?;
+    let found = stored::read(&mut open(connection)?, contents)?;
     let difference = stored::differs(found.as_ref(), &identity);
     let mut checks = vec![Check {
         name: "load".into(),
@@ -30,8 +31,14 @@ pub(crate) fn check(
         passed: difference.is_none(),
         detail: difference,
     }];
-    for demand in demands {
-        let broken = number(&mut link, &demand.sql)?;
+    let open = || open(connection);
+    let broken = share(
+        connections(),
+        &demands,
+        &open,
+        &|link: &mut Link, demand: &Demand| Ok(number(link, &demand.sql)?),
+    )?;
+    for (demand, broken) in demands.into_iter().zip(broken) {
         checks.push(Check {
             name: demand.name.into(),
             description: demand.description,

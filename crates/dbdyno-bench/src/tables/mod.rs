@@ -3,7 +3,6 @@
 //! A workload says what they hold ([`Contents`]); how rows get there, what vouches for them and how
 //! large they become is the same for all.
 
-mod create;
 mod demands;
 pub(crate) mod footprint;
 mod mysql;
@@ -21,9 +20,11 @@ pub(crate) use demands::{Demand, check};
 pub use stored::ReadBackError;
 pub(crate) use stored::{clean, field, read_back, recognise};
 
-use crate::tpcc::crew::refused;
+use crate::generate::{Generated, Generator};
+use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, Step, ahead};
 use crate::tpcc::mysql::load_data::{Form, Source};
-use crate::tpcc::postgres::copy_into::Copy;
+use crate::tpcc::mysql::loader::encode_nowhere;
+use crate::tpcc::postgres::copy_into::{Copy, copy_nowhere};
 use crate::tpcc::{self, ClientError, LoadError, Loaded, Progress};
 use crate::wire::{Link, WireError};
 
@@ -65,26 +66,56 @@ pub(crate) trait Contents: Sync {
     fn record_bytes(&self, index: &str) -> Option<u64>;
 }
 
-/// Creates and fills the tables on `threads` connections. Blocks.
+/// Creates and fills the tables on `threads` connections, or goes on with that. Blocks.
 pub(crate) fn load(
     connection: &Connection,
     contents: &dyn Contents,
     threads: usize,
+    start: Start,
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
     contents.validate().map_err(LoadError::Invalid)?;
+    let engine = connection.engine;
+    let ledger = Ledger::new(engine, units_table(contents), contents.identity());
     let order = Order {
         connection,
         contents,
+        ledger: &ledger,
         threads: threads.max(1),
+        start,
         progress,
         stop,
     };
-    match connection.engine {
+    match engine {
         Engine::Postgres => postgres::load(order),
         Engine::MySql => mysql::load(order),
     }
+}
+
+/// Encodes all rows as this engine takes them, and sends them nowhere.
+pub(crate) fn generate(
+    generator: &Generator<'_>,
+    engine: Engine,
+    contents: &dyn Contents,
+) -> Result<Generated, LoadError> {
+    contents.validate().map_err(LoadError::Invalid)?;
+    let table = |_: &Range<u64>| contents.table();
+    let units = units(contents.rows());
+    generator.generate(
+        &units,
+        contents.rows(),
+        &table,
+        &|unit, meter| match engine {
+            Engine::Postgres => copy_nowhere(meter, |copy| contents.copy(unit.clone(), copy)),
+            Engine::MySql => encode_nowhere(contents.lines(Form::File, unit.clone()), meter),
+        },
+    )
+}
+
+/// Holds the record of a load that is under way.
+fn units_table(contents: &dyn Contents) -> String {
+    format!("{}_units", contents.table())
 }
 
 /// What to load, how to connect, and whom to tell and obey.
@@ -92,7 +123,9 @@ pub(crate) fn load(
 struct Order<'a> {
     connection: &'a Connection,
     contents: &'a dyn Contents,
+    ledger: &'a Ledger,
     threads: usize,
+    start: Start,
     progress: &'a (dyn Fn(Progress) + Sync),
     stop: &'a AtomicBool,
 }
@@ -105,11 +138,66 @@ impl Order<'_> {
         }
     }
 
-    /// Says that the load has ended.
-    fn vouch(&self, link: &mut Link) -> Result<(), LoadError> {
-        let done = link.run(&stored::finish(self.contents));
-        done.map_err(refused("update", self.contents.stored()))?;
+    /// What is done already; none where all of it is.
+    fn begin(&self, link: &mut Link) -> Result<Option<Done>, LoadError> {
+        let (contents, engine) = (self.contents, self.connection.engine);
+        let own = (contents.stored(), stored::create(contents));
+        let all = [own].into_iter().chain(contents.create(engine));
+        let options = match engine {
+            Engine::Postgres => "",
+            Engine::MySql => INNODB,
+        };
+        let plan = Plan {
+            ledger: self.ledger,
+            tables: all
+                .map(|(name, create)| (name.to_owned(), format!("{create} {options}")))
+                .collect(),
+            insert: Some(stored::begin(contents)),
+        };
+        match plan.begin(link, self.start)? {
+            Begun::Ready(done) => Ok(Some(done)),
+            Begun::Unrecorded(table) if table == contents.stored() => {
+                stored::left_to_resume(link, contents).map(|()| None)
+            }
+            Begun::Unrecorded(table) => Err(LoadError::Exists {
+                table,
+                source: None,
+            }),
+        }
+    }
+
+    fn units(&self, done: &Done) -> Result<(Vec<Range<u64>>, u64), LoadError> {
+        let units = done.ahead(units(self.contents.rows()), unit_name)?;
+        let rows = units.iter().map(|unit| unit.end - unit.start).sum();
+        Ok((units, rows))
+    }
+
+    /// Statements about the table of the rows.
+    fn steps(&self, statements: impl IntoIterator<Item = String>) -> Vec<Step> {
+        let table = self.contents.table();
+        let statements = statements.into_iter();
+        statements.map(|sql| Step::new(table, sql)).collect()
+    }
+
+    /// Those that index the rows and are not there yet.
+    fn indexes(&self, link: &mut Link) -> Result<Vec<Step>, LoadError> {
+        let engine = self.connection.engine;
+        ahead(self.steps(self.contents.indexes(engine)), link, engine)
+    }
+
+    /// The last statements, one after the other.
+    fn finish(&self, link: &mut Link) -> Result<(), LoadError> {
+        let engine = self.connection.engine;
+        for step in ahead(self.steps(self.contents.finish(engine)), link, engine)? {
+            step.run(link, engine, "alter")?;
+        }
         Ok(())
+    }
+
+    /// Says that the load has ended.
+    fn close(&self, link: &mut Link) -> Result<(), LoadError> {
+        let ready = stored::finish(self.contents);
+        self.ledger.close(link, Some(&ready))
     }
 }
 
@@ -138,6 +226,11 @@ fn units(rows: u64) -> Vec<Range<u64>> {
     let units = 0..rows.div_ceil(size);
     let unit = |index: u64| index * size..((index + 1) * size).min(rows);
     units.map(unit).collect()
+}
+
+/// As the record of a load names it.
+fn unit_name(unit: &Range<u64>) -> String {
+    format!("rows {} to {}", unit.start, unit.end)
 }
 
 #[cfg(test)]

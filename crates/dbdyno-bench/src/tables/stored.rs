@@ -2,8 +2,9 @@
 
 use dbdyno_model::connection::{Connection, Engine};
 
-use super::{Contents, number, open};
-use crate::tpcc::ClientError;
+use super::{Contents, number, open, units_table};
+use crate::tpcc::crew::refused;
+use crate::tpcc::{ClientError, LoadError};
 use crate::wire::{Link, Row, Session, WireError};
 
 pub(super) fn create(contents: &dyn Contents) -> String {
@@ -60,6 +61,28 @@ pub(super) fn read(link: &mut Link, contents: &dyn Contents) -> Result<Option<St
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Whether it is this load that has ended, of one that has left no record of what it has done.
+pub(super) fn left_to_resume(link: &mut Link, contents: &dyn Contents) -> Result<(), LoadError> {
+    let wanted = contents.identity();
+    let found = read(link, contents).map_err(refused("read", contents.stored()))?;
+    match found {
+        Some(Stored {
+            loaded,
+            ready: true,
+        }) if loaded == wanted => Ok(()),
+        Some(Stored {
+            loaded,
+            ready: true,
+        }) => Err(LoadError::Differs {
+            found: loaded,
+            wanted,
+        }),
+        Some(Stored { ready: false, .. }) | None => Err(LoadError::Unresumable(
+            "there is no record of what it has done".to_owned(),
+        )),
+    }
 }
 
 /// Refuses to run on anything but this load.
@@ -141,17 +164,22 @@ fn is_there(link: &mut Link, engine: Engine, table: &str) -> Result<bool, WireEr
     Ok(number(link, &look)? != 0)
 }
 
-/// Drops all tables, if the one that vouches for them is there; whether it was.
+/// Drops all tables, if the one that vouches for them is there; whether there was anything.
 pub(crate) fn clean(connection: &Connection, contents: &dyn Contents) -> Result<bool, ClientError> {
     let mut link = open(connection)?;
-    let stored = contents.stored();
-    if !is_there(&mut link, connection.engine, stored)? {
+    let (stored, units) = (contents.stored(), units_table(contents));
+    let ours = is_there(&mut link, connection.engine, stored)?;
+    // Without the others it is left by a load that was cut off before it made any.
+    if !ours && !is_there(&mut link, connection.engine, &units)? {
         return Ok(false);
     }
     // The one that vouches last: what fails half-way can be repeated.
-    let tables = contents.create(connection.engine);
-    let mut names: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
-    names.push(stored);
+    let mut names = vec![units.as_str()];
+    if ours {
+        let tables = contents.create(connection.engine).into_iter();
+        names.extend(tables.map(|(name, _)| name));
+        names.push(stored);
+    }
     link.run(&format!("DROP TABLE IF EXISTS {}", names.join(", ")))?;
     Ok(true)
 }

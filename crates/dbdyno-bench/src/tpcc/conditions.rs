@@ -2,6 +2,8 @@
 
 use dbdyno_model::run::Check;
 
+use super::names::Names;
+
 /// Violations shown of each condition.
 pub(crate) const SHOWN: usize = 3;
 
@@ -100,6 +102,37 @@ impl Violations {
     }
 }
 
+/// Warehouses from the first to the last id.
+pub(crate) type Range = (i16, i16);
+
+/// What is checked by itself, in a snapshot of its own: no condition compares what belongs to different
+/// warehouses or sets.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) range: Range,
+}
+
+/// One for each warehouse of a set.
+pub(crate) fn parts<'a>(names: &'a Names, warehouses: &[i16]) -> Vec<Part<'a>> {
+    let ranges = ranges(warehouses).into_iter();
+    ranges.map(|range| Part { names, range }).collect()
+}
+
+/// One range for each warehouse, which together hold every id that there can be: rows of a
+/// warehouse that is missing are seen too.
+fn ranges(warehouses: &[i16]) -> Vec<Range> {
+    let mut ranges = Vec::new();
+    let mut from = i16::MIN;
+    let inner = warehouses.split_last().map_or(&[][..], |(_, inner)| inner);
+    for &to in inner {
+        ranges.push((from, to));
+        from = to + 1;
+    }
+    ranges.push((from, i16::MAX));
+    ranges
+}
+
 /// Conditions on sums that sysbench-tpcc's purge leaves as they are, while it removes what they sum up.
 const OF_WHAT_PURGE_REMOVES: [&str; 4] = ["3.3.2.8", "3.3.2.9", "3.3.2.10", "3.3.2.12"];
 
@@ -112,8 +145,16 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Adds what was found in a set or in a part of it. The set is named where there are several.
-    pub(crate) fn take(&mut self, other: Self, set: Option<u32>) {
+    /// What was found in all parts together. Their sets are named where there are several.
+    pub(crate) fn of(parts: &[Part<'_>], found: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for (part, found) in parts.iter().zip(found) {
+            all.take(found, part.names.set());
+        }
+        all
+    }
+
+    fn take(&mut self, other: Self, set: Option<u32>) {
         for (all, some) in self.violations.iter_mut().zip(other.violations) {
             all.take(some, set);
         }
@@ -146,14 +187,23 @@ fn does_not_apply(name: &str, description: &str) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeInclusive;
+
     use super::*;
+    use crate::tpcc::Layout;
 
     #[test]
     fn the_first_violations_are_shown_and_the_others_counted() {
-        let mut found = Found::default();
-        for warehouse in 1..=5 {
-            found.violations[7].add(|| format!("warehouse {warehouse}"));
-        }
+        let found = |warehouses: RangeInclusive<i32>| {
+            let mut found = Found::default();
+            for warehouse in warehouses {
+                found.violations[7].add(|| format!("warehouse {warehouse}"));
+            }
+            found
+        };
+        let names = Names::new(Layout::Own, 1, 1);
+        let parts = parts(&names, &[1, 3, 5]);
+        let found = Found::of(&parts, vec![found(1..=2), Found::default(), found(3..=5)]);
         let checks = found.into_checks(When::AfterRun);
         assert_eq!(checks.len(), 12);
         let failed: Vec<&Check> = checks.iter().filter(|check| !check.passed).collect();
@@ -168,16 +218,24 @@ mod tests {
 
     #[test]
     fn a_set_is_named_where_there_are_several() {
-        let mut found = Found::default();
-        for set in [None, Some(2)] {
-            let mut of_set = Found::default();
-            of_set.violations[0].add(|| "warehouse 1: it is odd".to_owned());
-            found.take(of_set, set);
-        }
-        let checks = found.into_checks(When::AfterRun);
-        let detail = checks[0].detail.as_deref();
-        let expected = "warehouse 1: it is odd; set 2, warehouse 1: it is odd";
-        assert_eq!(detail, Some(expected));
+        let found = || {
+            let mut found = Found::default();
+            found.violations[0].add(|| "warehouse 1: it is odd".to_owned());
+            found
+        };
+        let detail = |sets: &[u32], of: u32| {
+            let names: Vec<Names> = sets
+                .iter()
+                .map(|&set| Names::new(Layout::Own, set, of))
+                .collect();
+            let parts: Vec<Part<'_>> = names.iter().flat_map(|names| parts(names, &[1])).collect();
+            let found = Found::of(&parts, parts.iter().map(|_| found()).collect());
+            found.into_checks(When::AfterRun)[0].detail.clone()
+        };
+        let alone = detail(&[1], 1);
+        assert_eq!(alone.as_deref(), Some("warehouse 1: it is odd"));
+        let expected = "set 1, warehouse 1: it is odd; set 2, warehouse 1: it is odd";
+        assert_eq!(detail(&[1, 2], 2).as_deref(), Some(expected));
     }
 
     #[test]
@@ -192,5 +250,14 @@ mod tests {
         let names: Vec<&str> = apart.map(|check| check.name.as_str()).collect();
         assert_eq!(names, OF_WHAT_PURGE_REMOVES);
         assert_eq!(checks.iter().filter(|check| !check.passed).count(), 8);
+    }
+
+    #[test]
+    fn ranges_hold_every_id() {
+        let all = (i16::MIN, i16::MAX);
+        assert_eq!(ranges(&[]), [all]);
+        assert_eq!(ranges(&[1]), [all]);
+        let three = [(i16::MIN, 1), (2, 2), (3, i16::MAX)];
+        assert_eq!(ranges(&[1, 2, 7]), three);
     }
 }

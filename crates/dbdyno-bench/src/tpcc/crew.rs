@@ -3,9 +3,12 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
+use dbdyno_model::connection::Engine;
+
 use super::load::Progress;
 use super::load_error::LoadError;
 use super::shift::{Meter, Shift};
+use crate::ledger::Step;
 use crate::reactor::{Alarm, Reactor};
 use crate::wire::{Cancel, Link, Target, WireError};
 
@@ -20,16 +23,16 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs statements, each with the name of its table, as many at once as there are threads.
-    pub(crate) fn statements(
+    /// Runs the steps, as many at once as there are threads.
+    pub(crate) fn steps(
         &self,
         phase: &'static str,
         operation: &'static str,
-        statements: &[(String, String)],
+        steps: &[Step],
     ) -> Result<(), LoadError> {
-        let total = statements.len() as u64;
-        self.work(phase, statements, total, &|link, (table, sql), meter| {
-            link.run(sql).map_err(refused(operation, table))?;
+        let total = steps.len() as u64;
+        self.work(phase, steps, total, &|link, step, meter| {
+            step.run(link, Engine::MySql, operation)?;
             meter.add(1);
             Ok(())
         })?;

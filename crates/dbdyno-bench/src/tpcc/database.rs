@@ -9,14 +9,17 @@ use dbdyno_model::run::Check;
 
 use super::conditions::When;
 use super::foreign;
-use super::load::{Loaded, Progress};
+use super::load::{Loaded, Progress, Unit, rows_of, units};
 use super::load_error::{ClientError, LoadError};
 use super::stored::{Expected, ReadBackError, StoredConfig};
 use super::{Config, Layout, Mode, mysql, postgres, procedures};
+use crate::generate::{Generated, Generator};
+use crate::ledger::Start;
 
 /// Creates and fills the tables on `threads` connections.
 ///
-/// Raising `stop` ends it within about a second, with what was loaded left behind for [`clean`].
+/// Raising `stop` ends it within about a second, with what was loaded left behind for [`resume`] or
+/// [`clean`].
 pub fn load(
     connect: &Connection,
     config: &Config,
@@ -24,10 +27,49 @@ pub fn load(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
+    start(connect, config, threads, Start::Fresh, progress, stop)
+}
+
+/// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
+/// those that were missing.
+pub fn resume(
+    connect: &Connection,
+    config: &Config,
+    threads: usize,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
+    start(connect, config, threads, Start::Resume, progress, stop)
+}
+
+fn start(
+    connect: &Connection,
+    config: &Config,
+    threads: usize,
+    start: Start,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Loaded, LoadError> {
     match connect.engine {
-        Engine::Postgres => postgres::loader::load(connect, config, threads, progress, stop),
-        Engine::MySql => mysql::loader::load(connect, config, threads, progress, stop),
+        Engine::Postgres => postgres::loader::load(connect, config, threads, start, progress, stop),
+        Engine::MySql => mysql::loader::load(connect, config, threads, start, progress, stop),
     }
+}
+
+/// Encodes all rows as this engine takes them, and sends them nowhere.
+pub(crate) fn generate(
+    generator: &Generator<'_>,
+    engine: Engine,
+    config: &Config,
+) -> Result<Generated, LoadError> {
+    config.is_possible()?;
+    let units = units(config);
+    let rows = rows_of(config, &units);
+    let table = |unit: &Unit| unit.table.name();
+    generator.generate(&units, rows, &table, &|unit, meter| match engine {
+        Engine::Postgres => postgres::loader::copy_unit_nowhere(config, unit, meter),
+        Engine::MySql => mysql::loader::encode_unit_nowhere(config, unit, meter),
+    })
 }
 
 /// Makes what a mode needs on the server beside the load, unless it is there already.
@@ -68,8 +110,8 @@ pub fn find(connect: &Connection, expected: &Expected) -> Result<StoredConfig, R
     Ok(found)
 }
 
-/// Drops our routines, and the tables of all sets, if `dbdyno_tpcc` vouches that they are ours;
-/// whether there was anything to drop.
+/// Drops our routines, the record of a load, and the tables of all sets, if `dbdyno_tpcc` vouches that
+/// they are ours; whether there was anything to drop.
 pub fn clean(connect: &Connection) -> Result<bool, ClientError> {
     let routines = procedures::remove(connect)?;
     let tables = match connect.engine {

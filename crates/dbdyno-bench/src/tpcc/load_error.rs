@@ -35,6 +35,14 @@ pub enum LoadError {
         /// None where it was seen before anything was tried.
         source: Option<ClientError>,
     },
+    /// With what it was a load of.
+    #[error("cannot begin a load: one of \"{loaded}\" has not ended")]
+    Unfinished { loaded: String },
+    #[error("cannot resume the load: it is one of \"{found}\", not of \"{wanted}\"")]
+    Differs { found: String, wanted: String },
+    /// With what is wrong with it.
+    #[error("cannot resume the load: {0}")]
+    Unresumable(String),
     #[error("cannot {operation} {object}")]
     Sql {
         operation: &'static str,
@@ -75,6 +83,13 @@ impl ClientError {
             Self::Postgres(error) => error.code().map(SqlState::code),
             Self::Wire(error) => error.server().map(|server| server.sqlstate.as_str()),
         }
+    }
+
+    /// Whether a table could not be made because there is one of its name.
+    pub(crate) fn is_duplicate_table(&self) -> bool {
+        const MYSQL: &str = "42S01";
+        let code = self.sqlstate();
+        code == Some(SqlState::DUPLICATE_TABLE.code()) || code == Some(MYSQL)
     }
 
     /// MySQL's and MariaDB's error number.
@@ -149,7 +164,19 @@ impl LoadError {
             Self::Exists { .. } => {
                 Some("choose an empty database, or remove an earlier load with bench clean")
             }
-            Self::Stopped => Some("bench clean removes what was loaded so far"),
+            Self::Unfinished { .. } => Some(
+                "--resume with the options of that load goes on with it, --replace removes it and \
+                 begins anew",
+            ),
+            Self::Differs { .. } => Some(
+                "name the options that it was begun with, or begin anew with --replace in place of \
+                 --resume",
+            ),
+            Self::Unresumable(_) => Some("begin anew with --replace in place of --resume"),
+            Self::Stopped => Some(
+                "bench load --resume with the same options goes on, bench clean removes what was \
+                 loaded so far",
+            ),
             Self::Sql { source, .. } => sql_hint(source),
             Self::Routine { source, .. } => routine_hint(source),
             Self::RoutineTaken(_) => Some("drop it if nobody needs it, or choose another database"),
@@ -165,6 +192,9 @@ impl LoadError {
             Self::Warehouses(_)
             | Self::Sets(_)
             | Self::Invalid(_)
+            | Self::Unfinished { .. }
+            | Self::Differs { .. }
+            | Self::Unresumable(_)
             | Self::RoutineTaken(_)
             | Self::Stopped => None,
         }
@@ -332,5 +362,24 @@ mod tests {
         assert!(hint(1142).contains("REFERENCES"));
         assert!(hint(1046).contains("database"));
         assert_eq!(hint(1064), "");
+        let loaded = "warehouses=2 seed=1".to_owned();
+        let hint = LoadError::Unfinished { loaded }.hint().unwrap_or_default();
+        assert!(hint.contains("--resume") && hint.contains("--replace"));
+    }
+
+    #[test]
+    fn a_table_that_is_there_already_is_told_apart() {
+        let exists = |sqlstate: &str| {
+            let error = ServerError {
+                sqlstate: sqlstate.to_owned(),
+                number: None,
+                message: String::new(),
+                hint: None,
+                fatal: false,
+            };
+            ClientError::from(WireError::from(error)).is_duplicate_table()
+        };
+        assert!(exists("42P07") && exists("42S01"));
+        assert!(!exists("42501"));
     }
 }

@@ -30,7 +30,7 @@ mod procedures;
 pub(crate) mod random;
 mod rows;
 mod schema;
-mod shift;
+pub(crate) mod shift;
 pub(crate) mod sql;
 mod stock_level;
 mod stored;
@@ -39,7 +39,8 @@ mod think;
 mod user;
 
 pub use conditions::When;
-pub use database::{check, clean, find, install, load, read_back};
+pub(crate) use database::generate;
+pub use database::{check, clean, find, install, load, read_back, resume};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
 pub use names::Layout;

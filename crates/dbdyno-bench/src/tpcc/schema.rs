@@ -61,12 +61,3 @@ impl Table {
         })
     }
 }
-
-/// Rows of the whole database.
-pub(crate) fn rows_total(seed: u64, warehouses: u32) -> u64 {
-    let per_warehouse = Table::ALL
-        .into_iter()
-        .filter(|&table| table != Table::Item)
-        .flat_map(|table| (1..=warehouses).map(move |warehouse| table.rows(seed, warehouse)));
-    u64::from(ITEMS) + per_warehouse.sum::<u64>()
-}

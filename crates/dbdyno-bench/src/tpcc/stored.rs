@@ -2,7 +2,10 @@
 
 use std::fmt::Display;
 
-use super::load_error::ClientError;
+use dbdyno_model::connection::Engine;
+
+use super::load::{Loaded, identity};
+use super::load_error::{ClientError, LoadError};
 use super::{Config, Constants, Layout, MAX_SETS, constants};
 
 /// What the database says was loaded into it, with the constants that go with it.
@@ -81,7 +84,8 @@ impl ReadBackError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotLoaded => Some("load it with bench load"),
-            Self::Unfinished | Self::Version { .. } | Self::Damaged => {
+            Self::Unfinished => Some("go on with it by bench load --resume"),
+            Self::Version { .. } | Self::Damaged => {
                 Some("remove it with bench clean and load again")
             }
             Self::Contradiction { .. } => Some("leave the option out: the database knows"),
@@ -90,6 +94,41 @@ impl ReadBackError {
             }
             Self::Sql(_) => None,
         }
+    }
+}
+
+/// What is left to do for a load of which there is no record, but the first of these tables: nothing,
+/// where it has ended.
+pub(super) fn left_to_resume(
+    read: Result<StoredConfig, ReadBackError>,
+    engine: Engine,
+    wanted: &Config,
+    table: String,
+) -> Result<Loaded, LoadError> {
+    match read {
+        Ok(stored) if stored.config == *wanted => Ok(Loaded::NOTHING),
+        Ok(stored) => Err(LoadError::Differs {
+            found: identity(engine, &stored.config),
+            wanted: identity(engine, wanted),
+        }),
+        Err(ReadBackError::NotLoaded) => Err(LoadError::Exists {
+            table,
+            source: None,
+        }),
+        Err(ReadBackError::Sql(source)) => Err(LoadError::Sql {
+            operation: "read",
+            object: "table dbdyno_tpcc".to_owned(),
+            source,
+        }),
+        Err(ReadBackError::Unfinished) => Err(LoadError::Unresumable(
+            "there is no record of what it has done".to_owned(),
+        )),
+        Err(
+            error @ (ReadBackError::Version { .. }
+            | ReadBackError::Damaged
+            | ReadBackError::Contradiction { .. }
+            | ReadBackError::Foreign { .. }),
+        ) => Err(LoadError::Unresumable(error.to_string())),
     }
 }
 
@@ -253,5 +292,56 @@ mod tests {
         for (layout, sets) in [("tpcc", 1), ("own", -1), ("own", 101)] {
             assert_eq!(shape(layout, sets), NOTHING);
         }
+    }
+
+    #[test]
+    fn a_load_that_has_ended_leaves_nothing_to_resume_and_another_is_named() {
+        let config = Config {
+            warehouses: 3,
+            seed: 7,
+            ..Config::default()
+        };
+        let left = |read, wanted: &Config| {
+            let table = "dbdyno_tpcc".to_owned();
+            left_to_resume(read, Engine::Postgres, wanted, table).map_err(|e| e.to_string())
+        };
+        let stored = || StoredConfig {
+            config,
+            constants: constants(7),
+        };
+        assert_eq!(left(Ok(stored()), &config), Ok(Loaded::NOTHING));
+        for (other, found, wanted) in [
+            (Config { seed: 8, ..config }, "seed=7", "seed=8"),
+            (Config { sets: 2, ..config }, "sets=1", "sets=2"),
+            (
+                Config {
+                    layout: Layout::Sysbench,
+                    ..config
+                },
+                "layout=own",
+                "layout=sysbench",
+            ),
+            (
+                Config {
+                    foreign_keys: false,
+                    ..config
+                },
+                "foreign_keys=true",
+                "foreign_keys=false",
+            ),
+        ] {
+            let differs = left(Ok(stored()), &other).unwrap_err();
+            assert!(
+                differs.contains(found) && differs.contains(wanted),
+                "{differs}"
+            );
+        }
+        let unrecorded = left(Err(ReadBackError::Unfinished), &config).unwrap_err();
+        assert!(unrecorded.contains("no record"), "{unrecorded}");
+        let older = ReadBackError::Version { found: 1, known: 2 };
+        let older = left(Err(older), &config).unwrap_err();
+        assert!(older.contains("version 1"), "{older}");
+        let taken = left(Err(ReadBackError::NotLoaded), &config).unwrap_err();
+        assert!(taken.contains("there already"), "{taken}");
     }
 }

@@ -8,7 +8,7 @@ use dbdyno_testing::{MySql, MySqlBinaries};
 use crate::cycle::{self, load_quietly, open};
 use crate::within;
 
-fn start(binaries: &MySqlBinaries) -> MySql {
+pub(super) fn start(binaries: &MySqlBinaries) -> MySql {
     let settings = [
         ("innodb-doublewrite", "0"),
         ("innodb-flush-log-at-trx-commit", "0"),
@@ -19,7 +19,7 @@ fn start(binaries: &MySqlBinaries) -> MySql {
 }
 
 /// A new database on the server.
-fn database(server: &MySql, name: &str) -> Connection {
+pub(super) fn database(server: &MySql, name: &str) -> Connection {
     let made = open(&server.connection()).run(&format!("CREATE DATABASE {name}"));
     made.unwrap();
     Connection {
@@ -45,7 +45,7 @@ fn needs_mysql_friends_are_found_by_either_key() {
 }
 
 /// Of the table, whatever the order of its rows.
-fn checksum(connection: &Connection, table: &str) -> i64 {
+pub(super) fn checksum(connection: &Connection, table: &str) -> i64 {
     let mut sum = None;
     open(connection)
         .rows(&format!("CHECKSUM TABLE {table}"), |mut row| {

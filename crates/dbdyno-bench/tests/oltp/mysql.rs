@@ -10,7 +10,7 @@ use dbdyno_testing::{MySql, MySqlBinaries};
 
 use super::{config, cycle, load_quietly};
 
-fn start(binaries: &MySqlBinaries) -> MySql {
+pub(super) fn start(binaries: &MySqlBinaries) -> MySql {
     let settings = [
         ("innodb-doublewrite", "0"),
         ("innodb-flush-log-at-trx-commit", "0"),
@@ -25,7 +25,7 @@ fn open(connection: &Connection) -> Link {
 }
 
 /// A new database on the server.
-fn database(server: &MySql, name: &str) -> Connection {
+pub(super) fn database(server: &MySql, name: &str) -> Connection {
     let made = open(&server.connection()).run(&format!("CREATE DATABASE {name}"));
     made.unwrap();
     Connection {

@@ -10,6 +10,7 @@ mod layouts;
 mod loads;
 mod mysql;
 mod procedures;
+mod resume;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

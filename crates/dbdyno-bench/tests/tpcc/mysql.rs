@@ -7,6 +7,7 @@ mod isolation;
 mod layouts;
 mod loads;
 mod procedures;
+mod resume;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};

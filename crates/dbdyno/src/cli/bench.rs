@@ -176,6 +176,15 @@ pub(crate) struct BenchLoad {
     /// First remove what an earlier load of dbdyno left there
     #[arg(long)]
     pub(crate) replace: bool,
+
+    /// Go on with a load that was stopped or killed; takes the options that it was begun with
+    #[arg(long, conflicts_with = "replace")]
+    pub(crate) resume: bool,
+
+    /// Make all rows and encode them as TARGET's kind of server takes them, send them nowhere, and
+    /// tell rows and bytes a second and the memory that took; needs no server
+    #[arg(long, conflicts_with_all = ["replace", "resume"])]
+    pub(crate) generate_only: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 
 mod keyed;
 mod layouts;
+mod loads;
 mod think;
 
 use std::process::{Command, Output, Stdio};
@@ -382,6 +383,8 @@ fn wrong_input_is_refused_by_name_with_the_next_step() {
             "localhost",
         ),
         (&["load", "tpcc", "{}", "--warehouses", "0"], "--warehouses"),
+        (&["load", &script, "{}", "--resume"], "move.sql"),
+        (&["load", &script, "{}", "--generate-only"], "move.sql"),
         (&["load", "oltp-insert", "{}", "--tables", "0"], "0 tables"),
         (&["run", "oltp-insert", "{}", "--rand-type", "dice"], "dice"),
         (

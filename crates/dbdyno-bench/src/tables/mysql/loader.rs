@@ -4,18 +4,15 @@
 
 use std::time::Instant;
 
-use dbdyno_model::connection::Engine;
-
 use crate::driver::target;
-use crate::tables::create::create;
-use crate::tables::{Order, refused, units};
-use crate::tpcc::crew::Crew;
+use crate::tables::{Order, unit_name};
+use crate::tpcc::crew::{Crew, refused};
 use crate::tpcc::mysql::loader::{Place, form, open_for_load, send_rows};
 use crate::tpcc::{LoadError, Loaded};
 use crate::wire::Link;
 
 pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
-    let contents = order.contents;
+    let (contents, ledger) = (order.contents, order.ledger);
     let target = target(order.connection).map_err(|error| order.unreachable(error))?;
     let open = || open_for_load(&target).map_err(|error| order.unreachable(error));
     let crew = Crew {
@@ -32,26 +29,27 @@ pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
         .map(|_| open())
         .collect::<Result<_, _>>()?;
     drop(others);
-    let start = Instant::now();
+    let clock = Instant::now();
     let form = form(&mut own).map_err(refused("choose how to fill", table))?;
-    create(&mut own, contents, Engine::MySql)?;
-    let units = units(contents.rows());
-    let rows = crew.work("rows", &units, contents.rows(), &|link, unit, meter| {
+    let Some(done) = order.begin(&mut own)? else {
+        return Ok(Loaded::NOTHING);
+    };
+    let (units, total) = order.units(&done)?;
+    let rows = crew.work("rows", &units, total, &|link, unit, meter| {
+        let record = ledger.record_unit(&unit_name(unit));
         let rows = || contents.lines(form, unit.clone());
         let fields = contents.fields();
-        send_rows(link, form, Place { table, fields }, &rows, meter)
+        send_rows(link, form, Place { table, fields }, &record, &rows, meter)
     })?;
-    let seconds_rows = start.elapsed().as_secs_f64();
-    let indexes = contents.indexes(Engine::MySql);
-    run_all(&crew, ("keys", "index"), table, &indexes)?;
-    for statement in contents.finish(Engine::MySql) {
-        own.run(&statement).map_err(refused("alter", table))?;
-    }
-    let seconds_keys = start.elapsed().as_secs_f64() - seconds_rows;
-    let analyze = [format!("ANALYZE TABLE {table}")];
-    run_all(&crew, ("analyze", "analyze"), table, &analyze)?;
-    order.vouch(&mut own)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds_rows = clock.elapsed().as_secs_f64();
+    crew.steps("keys", "index", &order.indexes(&mut own)?)?;
+    order.finish(&mut own)?;
+    let seconds_keys = clock.elapsed().as_secs_f64() - seconds_rows;
+    let analyze = order.steps([format!("ANALYZE TABLE {table}")]);
+    let analyze = ledger.recorded(&done, "analyze", analyze);
+    crew.steps("analyze", "analyze", &analyze)?;
+    order.close(&mut own)?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -59,20 +57,4 @@ pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
         seconds_analyze: seconds - seconds_rows - seconds_keys,
         seconds_keys,
     })
-}
-
-/// As many statements at once as there are threads.
-fn run_all(
-    crew: &Crew<'_>,
-    (phase, operation): (&'static str, &'static str),
-    table: &str,
-    statements: &[String],
-) -> Result<(), LoadError> {
-    let total = statements.len() as u64;
-    crew.work(phase, statements, total, &|link, statement, meter| {
-        link.run(statement).map_err(refused(operation, table))?;
-        meter.add(1);
-        Ok(())
-    })?;
-    Ok(())
 }

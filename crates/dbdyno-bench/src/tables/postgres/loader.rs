@@ -2,19 +2,16 @@
 
 use std::time::Instant;
 
-use dbdyno_model::connection::Engine;
-
 use super::open;
 use crate::driver::ClientTarget;
-use crate::tables::create::create;
-use crate::tables::{Order, refused, units};
+use crate::tables::{Order, unit_name};
 use crate::tpcc::postgres::connect::open_at;
 use crate::tpcc::postgres::copy_into::copy_into;
-use crate::tpcc::postgres::crew::{Crew, sql};
+use crate::tpcc::postgres::crew::Crew;
 use crate::tpcc::{LoadError, Loaded};
 
 pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
-    let contents = order.contents;
+    let (contents, ledger) = (order.contents, order.ledger);
     let mut own = open(order.connection).map_err(|error| order.unreachable(error))?;
     // All at once, so that a server that admits fewer says so before anything is made.
     let target = ClientTarget::of(order.connection);
@@ -30,26 +27,27 @@ pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
         stop: order.stop,
     };
     let table = contents.table();
-    let start = Instant::now();
-    create(&mut own, contents, Engine::Postgres)?;
-    let units = units(contents.rows());
-    let rows = crew.work("rows", &units, contents.rows(), &|client, unit, meter| {
-        copy_into(client, table, meter, |copy| {
+    let clock = Instant::now();
+    let Some(done) = order.begin(&mut own)? else {
+        return Ok(Loaded::NOTHING);
+    };
+    let (units, total) = order.units(&done)?;
+    let rows = crew.work("rows", &units, total, &|client, unit, meter| {
+        let record = ledger.record_unit(&unit_name(unit));
+        copy_into(client, table, &record, meter, |copy| {
             contents.copy(unit.clone(), copy)
         })
     })?;
-    let seconds_rows = start.elapsed().as_secs_f64();
+    let seconds_rows = clock.elapsed().as_secs_f64();
     // Before the indexes: without them there is less to do.
-    let analyze = [format!("VACUUM (ANALYZE) {table}")];
-    run_all(&mut crew, ("analyze", "analyze"), table, &analyze)?;
-    let seconds_analyze = start.elapsed().as_secs_f64() - seconds_rows;
-    let indexes = contents.indexes(Engine::Postgres);
-    run_all(&mut crew, ("keys", "index"), table, &indexes)?;
-    for statement in contents.finish(Engine::Postgres) {
-        own.run(&statement).map_err(refused("alter", table))?;
-    }
-    order.vouch(&mut own)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let analyze = order.steps([format!("VACUUM (ANALYZE) {table}")]);
+    let analyze = ledger.recorded(&done, "analyze", analyze);
+    crew.steps("analyze", "analyze", &analyze)?;
+    let seconds_analyze = clock.elapsed().as_secs_f64() - seconds_rows;
+    crew.steps("keys", "index", &order.indexes(&mut own)?)?;
+    order.finish(&mut own)?;
+    order.close(&mut own)?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -57,21 +55,4 @@ pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
         seconds_analyze,
         seconds_keys: seconds - seconds_rows - seconds_analyze,
     })
-}
-
-/// As many statements at once as there are connections.
-fn run_all(
-    crew: &mut Crew<'_>,
-    (phase, operation): (&'static str, &'static str),
-    table: &str,
-    statements: &[String],
-) -> Result<(), LoadError> {
-    let total = statements.len() as u64;
-    crew.work(phase, statements, total, &|client, statement, meter| {
-        let done = client.batch_execute(statement);
-        done.map_err(sql(operation, format!("table {table}")))?;
-        meter.add(1);
-        Ok(())
-    })?;
-    Ok(())
 }

@@ -1,46 +1,82 @@
 //! The consistency conditions of clause 3.3.2, compared here from what the server adds up.
 //!
-//! All is read on one connection in one snapshot, so that the answer is right even while others
-//! write; MySQL can share a snapshot between connections as little as it can read from one into a
-//! temporary table: CREATE TABLE … SELECT locks what it reads, and reads what is there now. So
-//! the sums come here, a warehouse at a time, and nothing is needed but the right to read.
+//! A warehouse is read in one snapshot, so that the answer is right even while others write, on one of
+//! a few connections. MySQL can read from a snapshot into a temporary table as little as it can share
+//! one between connections: CREATE TABLE … SELECT locks what it reads, and reads what is there now.
+//! So the sums come here, and nothing is needed but the right to read.
 
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 use super::connect;
 use super::figures::{Figures, Order, Reader};
+use crate::driver::target;
+use crate::share::{connections, share};
 use crate::tpcc::Config;
-use crate::tpcc::conditions::{Found, When};
+use crate::tpcc::conditions::{Found, Part, When, parts};
 use crate::tpcc::load_error::ClientError;
 use crate::tpcc::names::{Layout, Names};
 use crate::wire::Link;
-use crate::wire::WireError;
+use crate::wire::{Target, WireError};
 
 /// Orders of a district that a load leaves delivered.
 const DELIVERED: i64 = 2_100;
 
-/// Checks all conditions; takes about half a second a warehouse.
+/// Checks all conditions; takes about half a second of one connection for each warehouse.
 pub(crate) fn check(
     connect: &Connection,
     config: &Config,
     when: When,
 ) -> Result<Vec<Check>, ClientError> {
-    let mut link = connect::open(connect)?;
-    link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-    link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
-    let mut found = Found::default();
-    for names in config.names() {
-        let reader = Reader::prepare(&mut link, &names)?;
-        for range in ranges(&warehouses(&mut link, &names)?) {
-            let figures = reader.read(&mut link, range)?;
-            let mut of_range = Found::default();
-            of_range.examine(&figures, when);
-            of_range.purged = config.layout == Layout::Sysbench && figures.lack_orders();
-            found.take(of_range, names.set());
-        }
+    let target = target(connect)?;
+    let sets: Vec<Names> = config.names().collect();
+    let mut all = Vec::new();
+    let mut link = connect::open_at(&target)?;
+    for names in &sets {
+        all.extend(parts(names, &warehouses(&mut link, names)?));
     }
-    Ok(found.into_checks(when))
+    drop(link);
+    let found = share(
+        connections(),
+        &all,
+        &|| Ok(Snapshot::open(&target)?),
+        &|snapshot: &mut Snapshot, part: &Part<'_>| {
+            let figures = snapshot.read(part)?;
+            let mut found = Found::default();
+            found.examine(&figures, when);
+            found.purged = config.layout == Layout::Sysbench && figures.lack_orders();
+            Ok(found)
+        },
+    )?;
+    Ok(Found::of(&all, found).into_checks(when))
+}
+
+/// A connection that sees the data as they were when it was opened.
+struct Snapshot {
+    link: Link,
+    /// For the set that was read last. Parts come set after set.
+    reader: Option<(Option<u32>, Reader)>,
+}
+
+impl Snapshot {
+    fn open(target: &Target) -> Result<Self, WireError> {
+        let mut link = connect::open_at(target)?;
+        link.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+        link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+        let reader = None;
+        Ok(Self { link, reader })
+    }
+
+    fn read(&mut self, part: &Part<'_>) -> Result<Figures, WireError> {
+        let set = part.names.set();
+        let reader = match self.reader.take() {
+            Some((of, reader)) if of == set => reader,
+            _ => Reader::prepare(&mut self.link, part.names)?,
+        };
+        let figures = reader.read(&mut self.link, part.range);
+        self.reader = Some((set, reader));
+        figures
+    }
 }
 
 fn warehouses(link: &mut Link, names: &Names) -> Result<Vec<i16>, WireError> {
@@ -52,20 +88,6 @@ fn warehouses(link: &mut Link, names: &Names) -> Result<Vec<i16>, WireError> {
         Ok(())
     })?;
     Ok(ids)
-}
-
-/// One range for each warehouse, which together hold every id that there can be: rows of a
-/// warehouse that is missing are seen too.
-fn ranges(warehouses: &[i16]) -> Vec<(i16, i16)> {
-    let mut ranges = Vec::new();
-    let mut from = i16::MIN;
-    let inner = warehouses.split_last().map_or(&[][..], |(_, inner)| inner);
-    for &to in inner {
-        ranges.push((from, to));
-        from = to + 1;
-    }
-    ranges.push((from, i16::MAX));
-    ranges
 }
 
 impl Found {

@@ -160,15 +160,6 @@ fn a_load_leaves_2100_orders_delivered() {
 }
 
 #[test]
-fn ranges_hold_every_id() {
-    let all = (i16::MIN, i16::MAX);
-    assert_eq!(ranges(&[]), [all]);
-    assert_eq!(ranges(&[1]), [all]);
-    let three = [(i16::MIN, 1), (2, 2), (3, i16::MAX)];
-    assert_eq!(ranges(&[1, 2, 7]), three);
-}
-
-#[test]
 fn money_has_two_decimals() {
     assert_eq!(money(Some(-5)), "-0.05");
     assert_eq!(money(Some(123_456)), "1234.56");

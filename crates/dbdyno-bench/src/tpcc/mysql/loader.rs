@@ -11,20 +11,22 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 
 use super::connect::{open_at, try_set};
 use super::load_data::{Encoder, Form, Source, source};
 use super::schema::Schema;
 use super::{schema, stored};
 use crate::driver::target;
+use crate::generate::Encoded;
+use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, ahead};
 use crate::tpcc::Config;
 use crate::tpcc::crew::{Crew, refused};
-use crate::tpcc::load::{Loaded, Progress, Unit, rows_total, units};
+use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::names::{Names, statements};
-use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
+use crate::tpcc::stored::left_to_resume;
 use crate::wire::Link;
 use crate::wire::{Target, WireError};
 
@@ -36,11 +38,13 @@ const CHUNK: usize = 256 * 1024;
 const INSERT_ROWS: u64 = 500;
 const INSERT_BYTES: usize = 512 * 1024;
 
-/// Creates and fills the tables on `threads` connections, which it does not share with anybody.
+/// Creates and fills the tables on `threads` connections, which it does not share with anybody, or
+/// goes on with that.
 pub(crate) fn load(
     connect: &Connection,
     config: &Config,
     threads: usize,
+    start: Start,
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
@@ -64,17 +68,24 @@ pub(crate) fn load(
         .map(|_| open())
         .collect::<Result<_, _>>()?;
     drop(others);
-    let start = Instant::now();
+    let clock = Instant::now();
     let form = form(&mut own).map_err(sql("read", "@@local_infile"))?;
-    create_tables(&mut own, config)?;
-    let rows = load_rows(&crew, config, form)?;
-    let seconds_rows = start.elapsed().as_secs_f64();
+    let ledger = ledger(Engine::MySql, config);
+    let done = match plan(&ledger, config).begin(&mut own, start)? {
+        Begun::Ready(done) => done,
+        Begun::Unrecorded(table) => {
+            let read = stored::read_back(&mut own);
+            return left_to_resume(read, Engine::MySql, config, table);
+        }
+    };
+    let rows = load_rows(&crew, config, form, &ledger, &done)?;
+    let seconds_rows = clock.elapsed().as_secs_f64();
     add_keys(&crew, &mut own, config)?;
-    let seconds_keys = start.elapsed().as_secs_f64() - seconds_rows;
-    let analyze = statements(config, &schema::ANALYZE);
-    crew.statements("analyze", "analyze", &analyze)?;
-    stored::finish(&mut own).map_err(sql("update", "table dbdyno_tpcc"))?;
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds_keys = clock.elapsed().as_secs_f64() - seconds_rows;
+    let analyze = ledger.recorded(&done, "analyze", steps(config, &schema::ANALYZE));
+    crew.steps("analyze", "analyze", &analyze)?;
+    ledger.close(&mut own, Some(stored::FINISH))?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -135,94 +146,51 @@ pub(crate) fn form(link: &mut Link) -> Result<Form, WireError> {
     Ok(if files { Form::File } else { Form::Values })
 }
 
-/// All tables or none. CREATE TABLE commits, so that a name already taken is looked for before
-/// anything is made, and what a refusal leaves half-made is removed.
-fn create_tables(link: &mut Link, config: &Config) -> Result<(), LoadError> {
-    let taken = first_taken(link, config).map_err(sql("look for", "the tables"))?;
-    if let Some(table) = taken {
-        let source = None;
-        return Err(LoadError::Exists { table, source });
-    }
-    let mut created = Vec::new();
-    let all = create_each(link, config, &mut created);
-    if all.is_err() && !created.is_empty() {
-        // Nobody needs to know that this failed too.
-        let _ = link.run(&format!("DROP TABLE IF EXISTS {}", created.join(", ")));
-    }
-    all
-}
-
-fn first_taken(link: &mut Link, config: &Config) -> Result<Option<String>, WireError> {
-    let mut names = vec![stored::TABLE.to_owned()];
-    for set in config.names() {
-        names.extend(Table::ALL.map(|table| set.table(table).to_owned()));
-    }
-    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    let look = format!(
-        "SELECT table_name FROM information_schema.tables
-         WHERE table_schema = database() AND table_name IN ({})",
-        list.join(", ")
-    );
-    let mut found: Vec<String> = Vec::new();
-    link.rows(&look, |mut row| {
-        found.push(row.text()?.to_owned());
-        Ok(())
-    })?;
-    Ok(names.into_iter().find(|name| found.contains(name)))
-}
-
-fn create_each(
-    link: &mut Link,
-    config: &Config,
-    created: &mut Vec<String>,
-) -> Result<(), LoadError> {
+fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l> {
     let schema = Schema::of(config.layout);
-    let create = format!("{} {}", stored::CREATE, schema::OPTIONS);
-    create_one(link, stored::TABLE, &create)?;
-    created.push(stored::TABLE.to_owned());
-    // Before the others: it says what they are called.
-    stored::begin(link, config).map_err(sql("insert into", "table dbdyno_tpcc"))?;
-    for (table, create) in statements(config, schema.create) {
-        create_one(link, &table, &format!("{create} {}", schema.options))?;
-        created.push(table);
-    }
-    Ok(())
-}
-
-fn create_one(link: &mut Link, table: &str, create: &str) -> Result<(), LoadError> {
-    let done = link.run(create);
-    done.map(drop).map_err(|error| not_created(table, error))
-}
-
-/// Somebody else may have been quicker.
-fn not_created(table: &str, error: WireError) -> LoadError {
-    const TABLE_EXISTS: u16 = 1050;
-    let source = ClientError::from(error);
-    if source.number() == Some(TABLE_EXISTS) {
-        let (table, source) = (table.to_owned(), Some(source));
-        return LoadError::Exists { table, source };
-    }
-    LoadError::Sql {
-        operation: "create",
-        object: format!("table {table}"),
-        source,
+    let own = (
+        stored::TABLE.to_owned(),
+        format!("{} {INNODB}", stored::CREATE),
+    );
+    let others = statements(config, schema.create).into_iter();
+    let others = others.map(|(table, create)| (table, format!("{create} {}", schema.options)));
+    Plan {
+        ledger,
+        tables: [own].into_iter().chain(others).collect(),
+        insert: Some(stored::begin(config)),
     }
 }
 
-fn load_rows(crew: &Crew<'_>, config: &Config, form: Form) -> Result<u64, LoadError> {
-    let units = units(config);
-    let total = rows_total(config);
+fn load_rows(
+    crew: &Crew<'_>,
+    config: &Config,
+    form: Form,
+    ledger: &Ledger,
+    done: &Done,
+) -> Result<u64, LoadError> {
+    let units = done.ahead(units(config), unit_name)?;
+    let total = rows_of(config, &units);
     crew.work("rows", &units, total, &|link, unit, meter| {
-        let &Unit {
-            set,
-            table,
-            warehouse,
-        } = unit;
-        let rows = || source(config.layout, config.set_seed(set), table, warehouse);
-        let names = Names::new(config.layout, set, config.sets);
-        let place = Place::columns_of(names.table(table));
-        send_rows(link, form, place, &rows, meter)
+        let record = ledger.record_unit(&unit_name(unit));
+        let rows = || source_of(config, unit);
+        let names = Names::new(config.layout, unit.set, config.sets);
+        let place = Place::columns_of(names.table(unit.table));
+        send_rows(link, form, place, &record, &rows, meter)
     })
+}
+
+fn source_of(config: &Config, unit: &Unit) -> Source {
+    let seed = config.set_seed(unit.set);
+    source(config.layout, seed, unit.table, unit.warehouse)
+}
+
+/// The rows of a unit without a server, as a file.
+pub(in crate::tpcc) fn encode_unit_nowhere(
+    config: &Config,
+    unit: &Unit,
+    meter: &Meter<'_>,
+) -> Result<Encoded, LoadError> {
+    encode_nowhere(source_of(config, unit), meter)
 }
 
 /// Where rows go.
@@ -239,29 +207,32 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Sends the rows of one unit, in one transaction. MariaDB locks an empty table as a whole for its
-/// first rows, and of threads that begin one together all but one may be told of a deadlock.
+/// Sends the rows of one unit and runs `record` with them, in one transaction. MariaDB locks an empty
+/// table as a whole for its first rows, and of threads that begin one together all but one may be
+/// told of a deadlock.
 pub(crate) fn send_rows(
     link: &mut Link,
     form: Form,
     place: Place<'_>,
+    record: &str,
     rows: &dyn Fn() -> Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
     const TRIES: u32 = 20;
     for _ in 1..TRIES {
-        let sent = send_once(link, form, place, rows(), meter);
+        let sent = send_once(link, form, place, record, rows(), meter);
         if !matches!(&sent, Err(error) if error.is_deadlock()) {
             return sent;
         }
     }
-    send_once(link, form, place, rows(), meter)
+    send_once(link, form, place, record, rows(), meter)
 }
 
 fn send_once(
     link: &mut Link,
     form: Form,
     place: Place<'_>,
+    record: &str,
     rows: Source,
     meter: &Meter<'_>,
 ) -> Result<(), LoadError> {
@@ -270,11 +241,25 @@ fn send_once(
         counted += rows;
         meter.add(rows);
     };
-    let sent = match form {
+    let sent = in_transaction(link, place.table, record, |link| match form {
         Form::File => send_file(link, place, rows, meter, &mut count),
         Form::Values => insert(link, place.table, rows, meter, &mut count),
-    };
+    });
     sent.inspect_err(|_| meter.take_back(counted))
+}
+
+fn in_transaction(
+    link: &mut Link,
+    table: &str,
+    record: &str,
+    rows: impl FnOnce(&mut Link) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let failed = refused("load into", table);
+    link.run("BEGIN").map_err(failed)?;
+    rows(link)?;
+    link.run(record).map_err(failed)?;
+    link.run("COMMIT").map_err(failed)?;
+    Ok(())
 }
 
 fn send_file(
@@ -290,13 +275,10 @@ fn send_file(
     let mut encoder = Encoder::new(Form::File);
     let mut sent = 0;
     let next = |part: &mut Vec<u8>| {
-        let any = !meter.stopped() && encoder.fill(&mut rows, CHUNK, u64::MAX);
-        if any {
-            let count = encoder.take(part);
-            sent += count;
-            counted(count);
-        }
-        any
+        let count = next_part(&mut encoder, &mut rows, meter, part);
+        sent += count;
+        counted(count);
+        count > 0
     };
     let done = link
         .send_file(&load, next)
@@ -305,6 +287,40 @@ fn send_file(
         return Err(LoadError::Stopped);
     }
     all_taken(done.affected, sent).map_err(refused("load into", table))
+}
+
+/// Rows that follow in a file; none at its end or when somebody wants to stop.
+fn next_part(
+    encoder: &mut Encoder,
+    rows: &mut Source,
+    meter: &Meter<'_>,
+    part: &mut Vec<u8>,
+) -> u64 {
+    if !meter.stopped() && encoder.fill(rows, CHUNK, u64::MAX) {
+        encoder.take(part)
+    } else {
+        0
+    }
+}
+
+/// The same file without a server.
+pub(crate) fn encode_nowhere(mut rows: Source, meter: &Meter<'_>) -> Result<Encoded, LoadError> {
+    let mut encoder = Encoder::new(Form::File);
+    let mut part = Vec::new();
+    let mut encoded = Encoded::default();
+    loop {
+        let count = next_part(&mut encoder, &mut rows, meter, &mut part);
+        if count == 0 {
+            break;
+        }
+        meter.add(count);
+        encoded.rows += count;
+        encoded.bytes += part.len() as u64;
+    }
+    if meter.stopped() {
+        return Err(LoadError::Stopped);
+    }
+    Ok(encoded)
 }
 
 /// A file from a client is loaded as if by INSERT IGNORE: what does not fit is left out in silence.
@@ -328,7 +344,6 @@ fn insert(
     let head = format!("INSERT INTO {table} VALUES ");
     let mut encoder = Encoder::new(Form::Values);
     let mut statement = Vec::new();
-    link.run("BEGIN").map_err(failed)?;
     loop {
         if meter.stopped() {
             return Err(LoadError::Stopped);
@@ -344,56 +359,28 @@ fn insert(
         all_taken(done.affected, count).map_err(failed)?;
         counted(count);
     }
-    link.run("COMMIT").map_err(failed)?;
     Ok(())
 }
 
 fn add_keys(crew: &Crew<'_>, own: &mut Link, config: &Config) -> Result<(), LoadError> {
     let schema = Schema::of(config.layout);
-    let indexes = statements(config, &schema.indexes(config.foreign_keys));
-    crew.statements("keys", "index", &indexes)?;
+    let indexes = steps(config, &schema.indexes(config.foreign_keys));
+    crew.steps("keys", "index", &ahead(indexes, own, Engine::MySql)?)?;
     if !config.foreign_keys {
         return Ok(());
     }
+    let foreign_keys = steps(config, schema.foreign_keys);
     // Quick, and each needs a lock on its parents that would keep the others waiting, or be a
     // deadlock: one after the other.
-    for (table, statement) in statements(config, schema.foreign_keys) {
+    for keys in ahead(foreign_keys, own, Engine::MySql)? {
         if crew.stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }
-        own.run(&statement)
-            .map_err(refused("add the foreign keys of", &table))?;
+        keys.run(own, Engine::MySql, "add the foreign keys of")?;
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_server_left_out_is_missed() {
-        assert!(all_taken(3, 3).is_ok());
-        let error = all_taken(2, 3).unwrap_err();
-        assert!(error.to_string().contains("2 rows of 3"), "{error}");
-    }
-
-    #[test]
-    fn a_table_that_somebody_else_made_is_told_apart() {
-        let refused = |number| {
-            let error = crate::wire::ServerError {
-                sqlstate: "42S01".to_owned(),
-                number: Some(number),
-                message: String::new(),
-                hint: None,
-                fatal: false,
-            };
-            not_created("stock", error.into())
-        };
-        assert!(matches!(
-            refused(1050),
-            LoadError::Exists { table, .. } if table == "stock"
-        ));
-        assert!(matches!(refused(1142), LoadError::Sql { .. }));
-    }
-}
+#[path = "loader_tests.rs"]
+mod tests;

@@ -43,4 +43,5 @@ pub(crate) use delivery::Delivery;
 pub(crate) use new_order::NewOrder;
 pub(crate) use order_status::OrderStatus;
 pub(crate) use payment::Payment;
+pub(crate) use schema::VERSION;
 pub(crate) use stock_level::STOCK_LEVEL;

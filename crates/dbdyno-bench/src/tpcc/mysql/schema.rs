@@ -11,11 +11,12 @@
 //! named, so that they are built with the others, and not one after the other with the constraint.
 
 use super::sysbench;
+use crate::ledger::INNODB;
 use crate::tpcc::names::Layout;
 use crate::tpcc::schema::Table;
 
 /// Version of what `dbdyno_tpcc` and the tables look like, kept in the database.
-pub(super) const VERSION: i32 = 2;
+pub(crate) const VERSION: i32 = 2;
 
 /// A table, and a template of a statement about it.
 pub(super) type Statement = (Table, &'static str);
@@ -36,7 +37,7 @@ impl Schema {
         match layout {
             Layout::Own => Self {
                 create: &CREATE,
-                options: OPTIONS,
+                options: INNODB,
                 indexes: &INDEXES,
                 for_foreign_keys: &[Table::OrderLine, Table::Stock, Table::History],
                 foreign_keys: &FOREIGN_KEYS,
@@ -59,9 +60,6 @@ impl Schema {
         all.filter(|(table, _)| needed(table)).collect()
     }
 }
-
-/// Behind each CREATE TABLE of our own.
-pub(super) const OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 const CREATE: [Statement; 9] = [
     (

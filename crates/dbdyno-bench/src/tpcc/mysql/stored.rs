@@ -1,6 +1,11 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
+use dbdyno_model::connection::Engine;
+
 use super::schema::{CHILDREN_FIRST, VERSION};
+use crate::ledger::present;
+use crate::tpcc::load::LEDGER;
+use crate::tpcc::load_error::ClientError;
 use crate::tpcc::names::Names;
 use crate::tpcc::stored::{
     FIRST_VERSION, NOTHING, ReadBackError, Shape, StoredConfig, StoredRow, shape,
@@ -17,8 +22,11 @@ pub(super) const CREATE: &str = "CREATE TABLE dbdyno_tpcc (
     c_load varchar(40) NOT NULL, sets int NOT NULL, layout varchar(20) NOT NULL,
     foreign_keys boolean NOT NULL, ready boolean NOT NULL, PRIMARY KEY (schema_version))";
 
+/// Says that the load has ended.
+pub(super) const FINISH: &str = "UPDATE dbdyno_tpcc SET ready = true";
+
 /// Writes the row of a load that begins.
-pub(super) fn begin(link: &mut Link, config: &Config) -> Result<(), WireError> {
+pub(super) fn begin(config: &Config) -> String {
     let Config {
         warehouses,
         seed,
@@ -28,15 +36,10 @@ pub(super) fn begin(link: &mut Link, config: &Config) -> Result<(), WireError> {
     } = config;
     let c_load = constants(*seed).c_load.map(|c| c.to_string()).join(",");
     let layout = config.layout.name();
-    let insert = format!(
+    format!(
         "INSERT INTO dbdyno_tpcc VALUES ({VERSION}, {warehouses}, '{seed}', '{c_load}', {sets},
             '{layout}', {foreign_keys}, false)"
-    );
-    link.run(&insert).map(drop)
-}
-
-pub(super) fn finish(link: &mut Link) -> Result<(), WireError> {
-    link.run("UPDATE dbdyno_tpcc SET ready = true").map(drop)
+    )
 }
 
 /// What the database says was loaded into it.
@@ -91,18 +94,13 @@ fn numbers(text: &str) -> Vec<i64> {
     each.filter_map(Result::ok).collect()
 }
 
-/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours; whether it did.
-pub(crate) fn clean(link: &mut Link) -> Result<bool, WireError> {
-    let mut ours = false;
-    let look = format!(
-        "SELECT count(*) FROM information_schema.tables
-         WHERE table_schema = database() AND table_name = '{TABLE}'"
-    );
-    link.rows(&look, |mut row| {
-        ours = row.int()? > 0;
-        Ok(())
-    })?;
-    if ours {
+/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours, and the record of a load;
+/// whether there was anything.
+pub(crate) fn clean(link: &mut Link) -> Result<bool, ClientError> {
+    let found = present(link, Engine::MySql, &[LEDGER, TABLE])?;
+    // First: what is removed in part cannot be resumed.
+    link.run(&format!("DROP TABLE IF EXISTS {LEDGER}"))?;
+    if found.iter().any(|name| name == TABLE) {
         let (layout, sets) = stored_shape(link)?;
         for set in 1..=sets {
             let names = Names::new(layout, set, sets);
@@ -112,7 +110,7 @@ pub(crate) fn clean(link: &mut Link) -> Result<bool, WireError> {
         // Last: what fails half-way can be repeated.
         link.run(&format!("DROP TABLE {TABLE}"))?;
     }
-    Ok(ours)
+    Ok(!found.is_empty())
 }
 
 fn stored_shape(link: &mut Link) -> Result<Shape, WireError> {

@@ -1,22 +1,24 @@
 //! The consistency conditions of clause 3.3.2, each a named check.
 //!
 //! Order lines, most of the data, are read once: a temporary table holds what each order's lines
-//! came to, and five conditions are derived from it. Warehouses are divided among a few connections
-//! that share one snapshot, so that the answer is right even while others write.
+//! came to, and five conditions are derived from it. A warehouse is read in one snapshot, so that the
+//! answer is right even while others write, on one of a few connections.
 
 use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
-use postgres::{Client, Error, IsolationLevel, Transaction};
+use postgres::{Client, Error, IsolationLevel};
 
 use super::connect;
 use crate::driver::ClientTarget;
+use crate::share::{connections, share};
 use crate::tpcc::Config;
-use crate::tpcc::conditions::{Found, SHOWN, Violations, When};
+use crate::tpcc::conditions::{Found, Part, SHOWN, Violations, When, parts};
 use crate::tpcc::load_error::ClientError;
 use crate::tpcc::names::{Layout, Names};
 
-/// Connections a check uses at most.
-const CONNECTIONS: i16 = 3;
+/// The orders and customers of a warehouse are added up in memory, and by one process each: the
+/// connections are as many as there are processors already.
+const SETTINGS: &str = "SET work_mem = '64MB'; SET max_parallel_workers_per_gather = 0";
 
 struct Condition {
     /// Selects a sentence for each violation among the warehouses from `$1` to `$2`.
@@ -59,8 +61,8 @@ const CONDITIONS: [Condition; 11] = [
         violations: "
             SELECT format('warehouse %s: w_ytd %s, sum(d_ytd) %s', w_id, w_ytd, total)
             FROM {warehouse}
-            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM {district} GROUP BY 1) AS d
-                ON d_w_id = w_id
+            LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS total FROM {district}
+                       WHERE d_w_id BETWEEN $1 AND $2 GROUP BY 1) AS d ON d_w_id = w_id
             WHERE w_id BETWEEN $1 AND $2 AND w_ytd IS DISTINCT FROM total",
     },
     Condition {
@@ -71,7 +73,8 @@ const CONDITIONS: [Condition; 11] = [
             LEFT JOIN (SELECT w, d, max(o) AS max_o FROM dbdyno_per_order WHERE has_order
                        GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
             LEFT JOIN (SELECT no_w_id, no_d_id, max(no_o_id) AS max_no FROM {new_order}
-                       GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                       WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+                ON no_w_id = d_w_id AND no_d_id = d_id
             WHERE d_w_id BETWEEN $1 AND $2
               AND (d_next_o_id - 1 IS DISTINCT FROM max_o OR d_next_o_id - 1 <> max_no)",
     },
@@ -96,12 +99,14 @@ const CONDITIONS: [Condition; 11] = [
                           CASE WHEN no_o_id IS NULL THEN 'not' ELSE 'is' END)
             FROM dbdyno_per_order
             LEFT JOIN {new_order} ON no_w_id = w AND no_d_id = d AND no_o_id = o
+                AND no_w_id BETWEEN $1 AND $2
             WHERE has_order AND (carrier IS NULL) <> (no_o_id IS NOT NULL)
             UNION ALL
             SELECT format('warehouse %s, district %s, order %s: is in new_order, not in orders',
                           no_w_id, no_d_id, no_o_id)
             FROM {new_order} LEFT JOIN {orders}
                 ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id
+                AND o_w_id BETWEEN $1 AND $2
             WHERE no_w_id BETWEEN $1 AND $2 AND o_id IS NULL",
     },
     Condition {
@@ -161,7 +166,8 @@ const ORDERS_AFTER_LOAD: Condition = Condition {
         LEFT JOIN (SELECT w, d, count(*) AS orders FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
         LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM {new_order}
-                   GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                   WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+            ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2 AND coalesce(orders, 0) - coalesce(new_orders, 0) <> 2100",
 };
 
@@ -176,7 +182,8 @@ const ORDERS_AFTER_RUN: Condition = Condition {
                    FROM dbdyno_per_order WHERE has_order
                    GROUP BY 1, 2) AS o ON o.w = d_w_id AND o.d = d_id
         LEFT JOIN (SELECT no_w_id, no_d_id, count(*) AS new_orders FROM {new_order}
-                   GROUP BY 1, 2) AS n ON no_w_id = d_w_id AND no_d_id = d_id
+                   WHERE no_w_id BETWEEN $1 AND $2 GROUP BY 1, 2) AS n
+            ON no_w_id = d_w_id AND no_d_id = d_id
         WHERE d_w_id BETWEEN $1 AND $2
           AND coalesce(orders, 0) - coalesce(new_orders, 0) <> coalesce(carried, 0)",
 };
@@ -208,127 +215,73 @@ pub(crate) fn check(
     when: When,
 ) -> Result<Vec<Check>, ClientError> {
     let server = ClientTarget::of(connect)?;
-    let mut found = Found::default();
-    // One after the other: no transaction has to do with two of them.
-    for names in config.names() {
-        let set = Set {
-            server: &server,
-            names: &names,
-            layout: config.layout,
-            when,
-        };
-        for part in set.check()? {
-            found.take(part, names.set());
-        }
+    let sets: Vec<Names> = config.names().collect();
+    let mut all = Vec::new();
+    let mut client = open(&server)?;
+    for names in &sets {
+        all.extend(parts(names, &warehouses(&mut client, names)?));
     }
-    Ok(found.into_checks(when))
+    drop(client);
+    let found = share(
+        connections(),
+        &all,
+        &|| Ok(open(&server)?),
+        &|client: &mut Client, part: &Part<'_>| Ok(check_part(client, part, config.layout, when)?),
+    )?;
+    Ok(Found::of(&all, found).into_checks(when))
 }
 
-/// What is checked in one snapshot.
-struct Set<'a> {
-    server: &'a ClientTarget,
-    names: &'a Names,
+fn open(server: &ClientTarget) -> Result<Client, Error> {
+    let mut client = connect::open_at(server)?;
+    client.batch_execute(SETTINGS)?;
+    Ok(client)
+}
+
+fn warehouses(client: &mut Client, names: &Names) -> Result<Vec<i16>, Error> {
+    let select = names.sql("SELECT w_id FROM {warehouse} ORDER BY w_id");
+    let rows = client.query(&select, &[])?;
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
+/// Nothing of it stays: the temporary tables go with the transaction.
+fn check_part(
+    client: &mut Client,
+    part: &Part<'_>,
     layout: Layout,
     when: When,
-}
-
-impl Set<'_> {
-    /// Each range of warehouses on a connection of its own.
-    fn check(&self) -> Result<Vec<Found>, Error> {
-        let mut first = connect::open_at(self.server)?;
-        let mut first = snapshot(&mut first)?;
-        let id: String = first
-            .query_one("SELECT pg_export_snapshot()", &[])?
-            .try_get(0)?;
-        let ranges = ranges(&mut first, self.names)?;
-        let (first_range, others) = ranges.split_first().expect("a range in any case");
-        std::thread::scope(|scope| {
-            let others: Vec<_> = others
-                .iter()
-                .map(|range| {
-                    let id = &id;
-                    scope.spawn(move || {
-                        let mut client = connect::open_at(self.server)?;
-                        let mut transaction = snapshot(&mut client)?;
-                        transaction.batch_execute(&format!("SET TRANSACTION SNAPSHOT '{id}'"))?;
-                        self.check_range(transaction, *range)
-                    })
-                })
-                .collect();
-            let mut found = vec![self.check_range(first, *first_range)];
-            found.extend(others.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            }));
-            found.into_iter().collect()
-        })
-    }
-
-    fn check_range(
-        &self,
-        mut transaction: Transaction<'_>,
-        (from, to): (i16, i16),
-    ) -> Result<Found, Error> {
-        // A temporary table cannot take parameters; these are two numbers of our own.
-        let within = |template: &str| {
-            let sql = self.names.sql(template);
-            sql.replace("$1", &from.to_string())
-                .replace("$2", &to.to_string())
-        };
-        for create in [PER_ORDER, PER_CUSTOMER, PER_DISTRICT] {
-            transaction.batch_execute(&within(create))?;
-        }
-        let mut found = Found::default();
-        let all = found.violations.iter_mut().zip(conditions(self.when));
-        for (Violations { shown, count }, condition) in all {
-            let sql = format!(
-                "SELECT violation, count(*) OVER () FROM ({}) AS v (violation) LIMIT {SHOWN}",
-                within(condition.violations)
-            );
-            for row in transaction.query(&sql, &[])? {
-                shown.push(row.try_get(0)?);
-                *count = row.try_get(1)?;
-            }
-        }
-        if self.layout == Layout::Sysbench {
-            let row = transaction.query_one(&within(LACK_ORDERS), &[])?;
-            found.purged = row.try_get(0)?;
-        }
-        Ok(found)
-    }
-}
-
-fn snapshot(client: &mut Client) -> Result<Transaction<'_>, Error> {
-    client
+) -> Result<Found, Error> {
+    let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
-        .start()
-}
-
-/// Divides the warehouses that there are, however many were loaded.
-fn ranges(transaction: &mut Transaction<'_>, names: &Names) -> Result<Vec<(i16, i16)>, Error> {
-    let last = names.sql("SELECT coalesce(max(w_id), 1)::smallint FROM {warehouse}");
-    let last: i16 = transaction.query_one(&last, &[])?.try_get(0)?;
-    let parts = CONNECTIONS.min(last).max(1);
-    // i32: the product of two warehouse ids does not fit 16 bits.
-    let bound = |part: i16| (i32::from(last) * i32::from(part) / i32::from(parts)) as i16;
-    Ok((0..parts)
-        .map(|part| (bound(part) + 1, bound(part + 1)))
-        .map(|(from, to)| {
-            if to == last {
-                (from, i16::MAX)
-            } else {
-                (from, to)
-            }
-        })
-        .map(|(from, to)| {
-            if from == 1 {
-                (i16::MIN, to)
-            } else {
-                (from, to)
-            }
-        })
-        .collect())
+        .start()?;
+    let (from, to) = part.range;
+    // A temporary table cannot take parameters; these are two numbers of our own.
+    let within = |template: &str| {
+        let sql = part.names.sql(template);
+        sql.replace("$1", &from.to_string())
+            .replace("$2", &to.to_string())
+    };
+    for create in [PER_ORDER, PER_CUSTOMER, PER_DISTRICT] {
+        transaction.batch_execute(&within(create))?;
+    }
+    let mut found = Found::default();
+    let all = found.violations.iter_mut().zip(conditions(when));
+    for (Violations { shown, count }, condition) in all {
+        let sql = format!(
+            "SELECT violation, count(*) OVER () FROM ({}) AS v (violation) LIMIT {SHOWN}",
+            within(condition.violations)
+        );
+        for row in transaction.query(&sql, &[])? {
+            shown.push(row.try_get(0)?);
+            *count = row.try_get(1)?;
+        }
+    }
+    if layout == Layout::Sysbench {
+        let row = transaction.query_one(&within(LACK_ORDERS), &[])?;
+        found.purged = row.try_get(0)?;
+    }
+    transaction.rollback()?;
+    Ok(found)
 }
 
 #[cfg(test)]

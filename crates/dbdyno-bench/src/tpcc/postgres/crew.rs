@@ -3,9 +3,11 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
+use dbdyno_model::connection::Engine;
 use postgres::Client;
 
 use crate::driver::ClientTarget;
+use crate::ledger::Step;
 use crate::tpcc::load::Progress;
 use crate::tpcc::load_error::LoadError;
 use crate::tpcc::shift::{Meter, Shift};
@@ -19,26 +21,19 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Runs statements, each with the name of its table, as many at once as there are connections.
-    pub(crate) fn statements(
+    /// Runs the steps, as many at once as there are connections.
+    pub(crate) fn steps(
         &mut self,
         phase: &'static str,
         operation: &'static str,
-        statements: &[(String, String)],
+        steps: &[Step],
     ) -> Result<(), LoadError> {
-        let total = statements.len() as u64;
-        self.work(
-            phase,
-            statements,
-            total,
-            &|client, (table, statement), meter| {
-                client
-                    .batch_execute(statement)
-                    .map_err(sql(operation, format!("table {table}")))?;
-                meter.add(1);
-                Ok(())
-            },
-        )?;
+        let total = steps.len() as u64;
+        self.work(phase, steps, total, &|client, step, meter| {
+            step.run(client, Engine::Postgres, operation)?;
+            meter.add(1);
+            Ok(())
+        })?;
         Ok(())
     }
 

@@ -11,30 +11,33 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use dbdyno_model::connection::Connection;
+use dbdyno_model::connection::{Connection, Engine};
 use postgres::Client;
-use postgres::error::SqlState;
 
-use super::copy_into::{Copy, copy_into};
-use super::crew::{Crew, sql};
+use super::copy_into::{Copy, copy_into, copy_nowhere};
+use super::crew::Crew;
 use super::schema::Schema;
 use super::{connect, stored};
 use crate::driver::ClientTarget;
-use crate::tpcc::load::{Loaded, Progress, Unit, rows_total, units};
+use crate::generate::Encoded;
+use crate::ledger::{Begun, Done, Ledger, Plan, Start, Step, ahead};
+use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
 use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::names::{Layout, Names, statements};
 use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
+use crate::tpcc::stored::left_to_resume;
 use crate::tpcc::{Config, DISTRICTS, rows};
 
-/// Creates and fills the tables on `threads` connections.
+/// Creates and fills the tables on `threads` connections, or goes on with that.
 ///
 /// Blocks, and must not be called from within an async runtime. Raising `stop` ends it within about
-/// a second, with what was loaded left behind for `clean`.
+/// a second, with what was loaded left behind.
 pub(crate) fn load(
     connect: &Connection,
     config: &Config,
     threads: usize,
+    start: Start,
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
@@ -54,15 +57,24 @@ pub(crate) fn load(
         progress,
         stop,
     };
-    let start = Instant::now();
-    create_tables(&mut crew.clients[0], config)?;
-    let rows = copy_rows(&mut crew, config)?;
-    let seconds_rows = start.elapsed().as_secs_f64();
-    analyze(&mut crew, config)?;
-    let seconds_analyze = start.elapsed().as_secs_f64() - seconds_rows;
+    let clock = Instant::now();
+    let ledger = ledger(Engine::Postgres, config);
+    let client = &mut crew.clients[0];
+    let done = match plan(&ledger, config).begin(client, start)? {
+        Begun::Ready(done) => done,
+        Begun::Unrecorded(table) => {
+            let read = stored::read_back(client);
+            return left_to_resume(read, Engine::Postgres, config, table);
+        }
+    };
+    let rows = copy_rows(&mut crew, config, &ledger, &done)?;
+    let seconds_rows = clock.elapsed().as_secs_f64();
+    let analyze = ledger.recorded(&done, "analyze", steps(config, &ANALYZE));
+    crew.steps("analyze", "analyze", &analyze)?;
+    let seconds_analyze = clock.elapsed().as_secs_f64() - seconds_rows;
     add_keys(&mut crew, config)?;
-    stored::finish(&mut crew.clients[0]).map_err(sql("update", "table dbdyno_tpcc"))?;
-    let seconds = start.elapsed().as_secs_f64();
+    ledger.close(&mut crew.clients[0], Some(stored::FINISH))?;
+    let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,
         seconds,
@@ -72,44 +84,40 @@ pub(crate) fn load(
     })
 }
 
-/// All tables or none: a name already taken leaves the database as it was.
-fn create_tables(client: &mut Client, config: &Config) -> Result<(), LoadError> {
-    let failed = |table: &str| {
-        let table = table.to_owned();
-        move |source: postgres::Error| match source.code() {
-            Some(code) if *code == SqlState::DUPLICATE_TABLE => LoadError::Exists {
-                table,
-                source: Some(source.into()),
-            },
-            _ => sql("create", format!("table {table}"))(source),
-        }
-    };
-    let mut transaction = client.transaction().map_err(sql("begin", "the load"))?;
-    stored::begin(&mut transaction, config).map_err(failed("dbdyno_tpcc"))?;
-    for (table, create) in statements(config, Schema::of(config.layout).create) {
-        transaction.batch_execute(&create).map_err(failed(&table))?;
+fn plan<'l>(ledger: &'l Ledger, config: &Config) -> Plan<'l> {
+    let own = (stored::TABLE.to_owned(), stored::CREATE.to_owned());
+    let others = statements(config, Schema::of(config.layout).create);
+    Plan {
+        ledger,
+        tables: [own].into_iter().chain(others).collect(),
+        insert: Some(stored::begin(config)),
     }
-    transaction.commit().map_err(sql("create", "the tables"))
 }
 
-fn copy_rows(crew: &mut Crew<'_>, config: &Config) -> Result<u64, LoadError> {
-    let units = units(config);
-    let total = rows_total(config);
-    crew.work("rows", &units, total, &|client, unit, rows| {
-        copy_unit(client, config, unit, rows)
+fn copy_rows(
+    crew: &mut Crew<'_>,
+    config: &Config,
+    ledger: &Ledger,
+    done: &Done,
+) -> Result<u64, LoadError> {
+    let units = done.ahead(units(config), unit_name)?;
+    let total = rows_of(config, &units);
+    crew.work("rows", &units, total, &|client, unit, meter| {
+        let record = ledger.record_unit(&unit_name(unit));
+        let names = Names::new(config.layout, unit.set, config.sets);
+        copy_into(client, names.table(unit.table), &record, meter, |copy| {
+            copy.rows(config, unit)
+        })
     })
 }
 
-fn copy_unit(
-    client: &mut Client,
+/// The same without a server.
+pub(in crate::tpcc) fn copy_unit_nowhere(
     config: &Config,
     unit: &Unit,
     meter: &Meter<'_>,
-) -> Result<(), LoadError> {
-    let names = Names::new(config.layout, unit.set, config.sets);
-    copy_into(client, names.table(unit.table), meter, |copy| {
-        copy.rows(config, unit)
-    })
+) -> Result<Encoded, LoadError> {
+    copy_nowhere(meter, |copy| copy.rows(config, unit))
 }
 
 impl Copy<'_> {
@@ -155,48 +163,149 @@ impl Copy<'_> {
     }
 }
 
-fn analyze(crew: &mut Crew<'_>, config: &Config) -> Result<(), LoadError> {
-    const ORDER: [(Table, &str); 9] = [
-        (Table::Stock, "VACUUM (ANALYZE) {stock}"),
-        (Table::OrderLine, "VACUUM (ANALYZE) {order_line}"),
-        (Table::Customer, "VACUUM (ANALYZE) {customer}"),
-        (Table::History, "VACUUM (ANALYZE) {history}"),
-        (Table::Orders, "VACUUM (ANALYZE) {orders}"),
-        (Table::Item, "VACUUM (ANALYZE) {item}"),
-        (Table::NewOrder, "VACUUM (ANALYZE) {new_order}"),
-        (Table::District, "VACUUM (ANALYZE) {district}"),
-        (Table::Warehouse, "VACUUM (ANALYZE) {warehouse}"),
-    ];
-    crew.statements("analyze", "analyze", &statements(config, &ORDER))
-}
+const ANALYZE: [(Table, &str); 9] = [
+    (Table::Stock, "VACUUM (ANALYZE) {stock}"),
+    (Table::OrderLine, "VACUUM (ANALYZE) {order_line}"),
+    (Table::Customer, "VACUUM (ANALYZE) {customer}"),
+    (Table::History, "VACUUM (ANALYZE) {history}"),
+    (Table::Orders, "VACUUM (ANALYZE) {orders}"),
+    (Table::Item, "VACUUM (ANALYZE) {item}"),
+    (Table::NewOrder, "VACUUM (ANALYZE) {new_order}"),
+    (Table::District, "VACUUM (ANALYZE) {district}"),
+    (Table::Warehouse, "VACUUM (ANALYZE) {warehouse}"),
+];
 
 fn add_keys(crew: &mut Crew<'_>, config: &Config) -> Result<(), LoadError> {
     let schema = Schema::of(config.layout);
-    crew.statements("keys", "index", &statements(config, schema.indexes))?;
+    let indexes = ahead_of(&mut crew.clients[0], steps(config, schema.indexes))?;
+    crew.steps("keys", "index", &indexes)?;
     // Quick, and each needs a lock that would keep the others waiting: one after the other.
     let client = &mut crew.clients[0];
-    for names in config.names() {
-        for table in Table::ALL {
-            if table == Table::History {
-                continue;
-            }
-            let name = names.table(table);
-            let key = format!("{name}_pkey");
-            client
-                .batch_execute(&format!(
-                    "ALTER TABLE {name} ADD CONSTRAINT {key} PRIMARY KEY USING INDEX {key}"
-                ))
-                .map_err(sql("add the primary key of", format!("table {name}")))?;
-        }
+    for key in ahead_of(client, primary_keys(config))? {
+        key.run(client, Engine::Postgres, "add the primary key of")?;
     }
     if !config.foreign_keys {
         return Ok(());
     }
-    for (table, statement) in statements(config, schema.foreign_keys) {
-        client
-            .batch_execute(&statement)
-            .map_err(sql("add the foreign keys of", format!("table {table}")))?;
+    for keys in ahead_of(client, steps(config, schema.foreign_keys))? {
+        keys.run(client, Engine::Postgres, "add the foreign keys of")?;
     }
-    let validations = statements(config, schema.validations);
-    crew.statements("keys", "check the foreign keys of", &validations)
+    let checks = ahead_of(client, steps(config, schema.validations))?;
+    crew.steps("keys", "check the foreign keys of", &checks)
+}
+
+fn ahead_of(client: &mut Client, steps: Vec<Step>) -> Result<Vec<Step>, LoadError> {
+    ahead(steps, client, Engine::Postgres)
+}
+
+fn primary_keys(config: &Config) -> Vec<Step> {
+    let keyed = Table::ALL.into_iter();
+    let keyed = keyed.filter(|table| *table != Table::History);
+    let mut keys = Vec::new();
+    for names in config.names() {
+        keys.extend(keyed.clone().map(|table| primary_key(names.table(table))));
+    }
+    keys
+}
+
+fn primary_key(name: &str) -> Step {
+    let key = format!("{name}_pkey");
+    let add = format!("ALTER TABLE {name} ADD CONSTRAINT {key} PRIMARY KEY USING INDEX {key}");
+    Step::new(name, add)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::generate::Generator;
+    use crate::tpcc::generate;
+    use crate::tpcc::postgres::copy::Encoder;
+
+    #[test]
+    fn what_is_generated_is_what_the_encoder_makes() {
+        for layout in Layout::ALL {
+            let config = Config {
+                seed: 7,
+                layout,
+                ..Config::default()
+            };
+            let generator = Generator {
+                threads: 2,
+                progress: &|_| (),
+                stop: &AtomicBool::new(false),
+            };
+            let generated = generate(&generator, Engine::Postgres, &config).unwrap();
+            let told = |table: Table| {
+                let mut told = generated.tables.iter();
+                let told = told.find(|told| told.table == table.name()).unwrap();
+                (told.rows, told.bytes)
+            };
+            let encoded = |encode: &dyn Fn(&mut Encoder)| {
+                let mut encoder = Encoder::default();
+                encoder.header();
+                encode(&mut encoder);
+                encoder.trailer();
+                let bytes = encoder.bytes().len() as u64;
+                (encoder.clear(), bytes)
+            };
+            let items = encoded(&|to| rows::items(7).for_each(|row| to.item(&row)));
+            assert_eq!(told(Table::Item), items);
+            let stock = encoded(&|to| {
+                rows::stock(7, 1).for_each(|row| to.stock(layout, 1, &row));
+            });
+            assert_eq!(told(Table::Stock), stock);
+            let lines = encoded(&|to| {
+                for d in 1..=DISTRICTS {
+                    rows::order_lines(7, 1, d).for_each(|row| to.order_line(1, d, &row));
+                }
+            });
+            assert_eq!(told(Table::OrderLine), lines);
+            assert_eq!(generated.rows(), rows_of(&config, &units(&config)));
+        }
+    }
+
+    #[test]
+    fn every_set_is_generated() {
+        let generated = |sets| {
+            let config = Config {
+                sets,
+                ..Config::default()
+            };
+            let generator = Generator {
+                threads: 2,
+                progress: &|_| (),
+                stop: &AtomicBool::new(false),
+            };
+            let generated = generate(&generator, Engine::Postgres, &config).unwrap();
+            assert_eq!(generated.rows(), rows_of(&config, &units(&config)));
+            assert_eq!(generated.tables.len(), 9);
+            generated.bytes()
+        };
+        assert!(generated(2) > generated(1));
+    }
+
+    #[test]
+    fn what_was_made_is_found_again_in_the_catalogue() {
+        for layout in Layout::ALL {
+            let config = Config {
+                sets: 2,
+                layout,
+                ..Config::default()
+            };
+            let marks = |steps: Vec<Step>| {
+                let marks: HashSet<String> = steps.iter().flat_map(Step::marks).collect();
+                marks.len()
+            };
+            let schema = Schema::of(layout);
+            let indexes = steps(&config, schema.indexes);
+            assert_eq!(marks(indexes), 2 * schema.indexes.len(), "{layout:?}");
+            assert_eq!(marks(steps(&config, schema.foreign_keys)), 2 * 10);
+            assert_eq!(marks(steps(&config, schema.validations)), 2 * 10);
+            assert_eq!(marks(primary_keys(&config)), 2 * 8);
+        }
+        let key = primary_key("stock2").marks();
+        assert_eq!(key, ["stock2 constraint stock2_pkey"]);
+    }
 }

@@ -28,4 +28,5 @@ pub(crate) use new_order::NewOrder;
 pub(crate) use order_status::{BY_ID as ORDER_STATUS, OrderStatus};
 pub(crate) use payment::Payment;
 pub(super) use payment::middle_of_name;
+pub(crate) use schema::VERSION;
 pub(crate) use stock_level::STOCK_LEVEL;

@@ -1,9 +1,10 @@
 //! The table `dbdyno_tpcc`: what was loaded, so that runs and checks need not be told.
 
 use postgres::error::SqlState;
-use postgres::{Client, GenericClient, Row};
+use postgres::{Client, Row};
 
 use super::schema::VERSION;
+use crate::tpcc::load::LEDGER;
 use crate::tpcc::load_error::ClientError;
 use crate::tpcc::names::Names;
 use crate::tpcc::schema::Table;
@@ -12,35 +13,31 @@ use crate::tpcc::stored::{
 };
 use crate::tpcc::{Config, constants};
 
-/// Writes the row of a load that begins.
-pub(crate) fn begin(
-    client: &mut impl GenericClient,
-    config: &Config,
-) -> Result<(), postgres::Error> {
-    client.batch_execute(
-        "CREATE TABLE dbdyno_tpcc (
-            schema_version integer NOT NULL, warehouses integer NOT NULL, seed text NOT NULL,
-            c_load integer[] NOT NULL, sets integer NOT NULL, layout text NOT NULL,
-            foreign_keys boolean NOT NULL, ready boolean NOT NULL)",
-    )?;
-    let c_load = constants(config.seed).c_load.map(|c| c as i32);
-    client.execute(
-        "INSERT INTO dbdyno_tpcc VALUES ($1, $2, $3, $4, $5, $6, $7, false)",
-        &[
-            &VERSION,
-            &(config.warehouses as i32),
-            &config.seed.to_string(),
-            &c_load.as_slice(),
-            &(config.sets as i32),
-            &config.layout.name(),
-            &config.foreign_keys,
-        ],
-    )?;
-    Ok(())
-}
+pub(super) const TABLE: &str = "dbdyno_tpcc";
 
-pub(crate) fn finish(client: &mut Client) -> Result<(), postgres::Error> {
-    client.batch_execute("UPDATE dbdyno_tpcc SET ready = true")
+pub(super) const CREATE: &str = "CREATE TABLE dbdyno_tpcc (
+    schema_version integer NOT NULL, warehouses integer NOT NULL, seed text NOT NULL,
+    c_load integer[] NOT NULL, sets integer NOT NULL, layout text NOT NULL,
+    foreign_keys boolean NOT NULL, ready boolean NOT NULL)";
+
+/// Says that the load has ended.
+pub(super) const FINISH: &str = "UPDATE dbdyno_tpcc SET ready = true";
+
+/// Writes the row of a load that begins.
+pub(super) fn begin(config: &Config) -> String {
+    let Config {
+        warehouses,
+        seed,
+        sets,
+        foreign_keys,
+        ..
+    } = config;
+    let c_load = constants(*seed).c_load.map(|c| c.to_string()).join(",");
+    let layout = config.layout.name();
+    format!(
+        "INSERT INTO dbdyno_tpcc VALUES ({VERSION}, {warehouses}, '{seed}', '{{{c_load}}}', {sets},
+            '{layout}', {foreign_keys}, false)"
+    )
 }
 
 /// What the database says was loaded into it.
@@ -86,11 +83,17 @@ fn read(row: &Row) -> Result<StoredRow, postgres::Error> {
     })
 }
 
-/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours; whether it did.
+/// Drops the tables of all sets, if `dbdyno_tpcc` vouches that they are ours, and the record of a load;
+/// whether there was anything.
 pub(crate) fn clean(client: &mut Client) -> Result<bool, postgres::Error> {
-    let ours: bool = client
-        .query_one("SELECT to_regclass('dbdyno_tpcc') IS NOT NULL", &[])?
-        .try_get(0)?;
+    let look =
+        format!("SELECT to_regclass('{TABLE}') IS NOT NULL, to_regclass('{LEDGER}') IS NOT NULL");
+    let row = client.query_one(&look, &[])?;
+    let (ours, recorded): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if recorded {
+        // First: what is removed in part cannot be resumed.
+        client.batch_execute(&format!("DROP TABLE {LEDGER}"))?;
+    }
     if ours {
         let (layout, sets) = stored_shape(client)?;
         for set in 1..=sets {
@@ -99,9 +102,9 @@ pub(crate) fn clean(client: &mut Client) -> Result<bool, postgres::Error> {
             client.batch_execute(&format!("DROP TABLE IF EXISTS {}", tables.join(", ")))?;
         }
         // Last: what fails half-way can be repeated.
-        client.batch_execute("DROP TABLE dbdyno_tpcc")?;
+        client.batch_execute(&format!("DROP TABLE {TABLE}"))?;
     }
-    Ok(ours)
+    Ok(ours || recorded)
 }
 
 fn stored_shape(client: &mut Client) -> Result<Shape, postgres::Error> {

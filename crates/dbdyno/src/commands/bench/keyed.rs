@@ -171,6 +171,10 @@ fn unread(error: &ReadBackError, workload: &str, connection: &Connection) -> Fai
     let hint = match error {
         ReadBackError::Sql(source) => source.hint().map(str::to_owned),
         ReadBackError::NotLoaded(..) => Some(format!("dbdyno bench load {workload} {word}")),
+        ReadBackError::Unfinished(_) => Some(format!(
+            "dbdyno bench load {workload} {word} with --resume and its options goes on with it, \
+             with --replace it begins anew"
+        )),
         _ => Some(format!("dbdyno bench load {workload} --replace {word}")),
     };
     Failure::new(Exit::Usage, format!("{address}: {error}"), hint)

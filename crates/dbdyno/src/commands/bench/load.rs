@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
-use dbdyno_bench::workload::{LoadError, Workload};
+use dbdyno_bench::workload::{LoadError, Loaded, Workload};
+use dbdyno_model::Connection;
 use dbdyno_report::number;
 use dbdyno_trial::template::with_causes;
 
 use super::options::{self, Named};
-use super::{clean, keyed};
+use super::{clean, generate, keyed};
 use crate::cli::BenchLoad;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -24,52 +25,40 @@ pub(super) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let named = options::named(&arguments.data)?;
+    if let Named::Script(file) = &named
+        && (arguments.resume || arguments.generate_only)
+    {
+        return Err(Failure::usage(
+            format!("dbdyno cannot know what rows {file} makes"),
+            "--resume and --generate-only are for workloads that dbdyno bench list names",
+        ));
+    }
     let connection = options::connection(&arguments.data)?;
-    let workload = match &named {
-        Named::Tpcc => {
-            let config = tpcc::Config {
-                warehouses: arguments.tpcc.warehouses,
-                seed: arguments.seed,
-                sets: arguments.tpcc.sets,
-                layout: arguments.tpcc.layout,
-                foreign_keys: !arguments.tpcc.no_foreign_keys,
-            };
-            Workload::Tpcc(config, Mode::default())
-        }
-        Named::Oltp(config) => Workload::Oltp(oltp::Config {
-            seed: arguments.seed,
-            ..*config
-        }),
-        Named::Keys(kind, options) => {
-            Workload::Keys(keyed::keys_to_load(*kind, options, arguments.seed)?)
-        }
-        Named::Friends(options) => {
-            Workload::Friends(keyed::friends_to_load(options, arguments.seed)?)
-        }
-        Named::Script(file) => {
-            let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
-            let script = target::read_script(connection.engine, file, hint)?;
-            Workload::Script(Arc::new(script))
-        }
-    };
+    let workload = to_load(&named, arguments, &connection)?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
+    if arguments.generate_only {
+        return generate::run(&workload, connection.engine, threads, printer, interrupt);
+    }
     if arguments.replace {
         clean::of(&named, &connection)?;
     }
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = arguments.threads.map_or(cpus, |threads| threads as usize);
     let begun = Instant::now();
     // The loader looks at the flag, cancels its statements and says what is left behind.
     interrupt.watches(true);
-    let loaded = workload
-        .load(
-            &connection,
-            threads,
-            &|progress| loading::tell(printer, begun, progress),
-            interrupt.flag(),
-        )
-        .map_err(|error| failure(&error, interrupt))?;
+    let tell = |progress| loading::tell(printer, begun, progress);
+    let loaded = if arguments.resume {
+        workload.resume(&connection, threads, &tell, interrupt.flag())
+    } else {
+        workload.load(&connection, threads, &tell, interrupt.flag())
+    };
+    let loaded = loaded.map_err(|error| failure(&error, interrupt))?;
     interrupt.watches(false);
     printer.clear();
+    if loaded == Loaded::NOTHING {
+        let address = connection.display();
+        return printer.result(&format!("{address}: nothing is left to load\n"));
+    }
     let what = match &workload {
         Workload::Tpcc(config, _) => format!("{}: ", config.summary()),
         _ => String::new(),
@@ -96,25 +85,70 @@ pub(super) fn run(
     printer.result(&text)
 }
 
+/// The workload as its options say that its data shall be.
+fn to_load(
+    named: &Named,
+    arguments: &BenchLoad,
+    connection: &Connection,
+) -> Result<Workload, Failure> {
+    Ok(match named {
+        Named::Tpcc => {
+            let config = tpcc::Config {
+                warehouses: arguments.tpcc.warehouses,
+                seed: arguments.seed,
+                sets: arguments.tpcc.sets,
+                layout: arguments.tpcc.layout,
+                foreign_keys: !arguments.tpcc.no_foreign_keys,
+            };
+            Workload::Tpcc(config, Mode::default())
+        }
+        Named::Oltp(config) => Workload::Oltp(oltp::Config {
+            seed: arguments.seed,
+            ..*config
+        }),
+        Named::Keys(kind, options) => {
+            Workload::Keys(keyed::keys_to_load(*kind, options, arguments.seed)?)
+        }
+        Named::Friends(options) => {
+            Workload::Friends(keyed::friends_to_load(options, arguments.seed)?)
+        }
+        Named::Script(file) => {
+            let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
+            let script = target::read_script(connection.engine, file, hint)?;
+            Workload::Script(Arc::new(script))
+        }
+    })
+}
+
 fn failure(error: &LoadError, interrupt: &Interrupt) -> Failure {
     let hint = error.hint().map(str::to_owned);
     if interrupt.is_set() {
-        let told = match error {
+        let (told, hint) = match error {
             // Nobody but its author knows what a setup makes.
             LoadError::Stopped | LoadError::Script(_) => {
-                "interrupted: what the setup made until then is left"
+                ("interrupted: what the setup made until then is left", None)
             }
-            _ => "interrupted: what was loaded until then is left; bench clean removes it",
+            _ => (
+                "interrupted: what was loaded until then is left",
+                Some("--resume with the same options goes on with it, bench clean removes it"),
+            ),
         };
-        return Failure::new(Exit::Interrupted, told, None);
+        return Failure::new(Exit::Interrupted, told, hint.map(str::to_owned));
     }
     use oltp::LoadError::{Exists as SbtestExists, Load as Sbtest};
-    use tpcc::LoadError::{Connect, Exists};
+    use tpcc::LoadError::{Connect, Differs, Exists, Unfinished, Unresumable};
     let exit = match error {
-        LoadError::Tpcc(Exists { .. } | Connect { .. })
-        | LoadError::Oltp(SbtestExists(_) | Sbtest(Exists { .. } | Connect { .. }))
-        | LoadError::Connect { .. }
-        | LoadError::Target(_) => Exit::Usage,
+        LoadError::Tpcc(error) | LoadError::Oltp(Sbtest(error)) => match error {
+            Exists { .. }
+            | Connect { .. }
+            | Unfinished { .. }
+            | Differs { .. }
+            | Unresumable(_) => Exit::Usage,
+            _ => Exit::Surroundings,
+        },
+        LoadError::Oltp(SbtestExists(_)) | LoadError::Connect { .. } | LoadError::Target(_) => {
+            Exit::Usage
+        }
         _ => Exit::Surroundings,
     };
     let hint = match error {

@@ -2,6 +2,7 @@
 
 mod clean;
 mod document;
+mod generate;
 mod keyed;
 mod list;
 mod load;

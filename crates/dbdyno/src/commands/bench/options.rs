@@ -175,6 +175,14 @@ pub(super) fn unread(error: &ReadBackError, connection: &Connection) -> Failure 
             format!("{address}: {error}"),
             error.hint().map(str::to_owned),
         ),
+        ReadBackError::Unfinished => (
+            format!("{address}: {error}"),
+            Some(format!(
+                "dbdyno bench load tpcc {} with --resume and its options goes on with it, with \
+                 --replace it begins anew",
+                shell_word(&address)
+            )),
+        ),
         _ => (
             format!("{address}: {error}"),
             Some(format!(
