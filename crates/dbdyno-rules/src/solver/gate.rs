@@ -129,6 +129,13 @@ const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
     ("ignore_checksum_failure", &["on", "off"]),
 ];
 
+/// Whether the setting stands between committed data and its loss.
+pub(crate) fn guards_data(name: &str) -> bool {
+    // These two keep a server running, not its data whole.
+    let is_upkeep = matches!(name, "autovacuum" | "track_counts");
+    !is_upkeep && SAFETY_LADDERS.iter().any(|(ladder, _)| *ladder == name)
+}
+
 /// Why a plan that recommends may not set this, if so.
 pub(super) fn forbidden(name: &str, setting: &Setting, value: &str) -> Option<String> {
     let (_, ladder) = SAFETY_LADDERS.iter().find(|(ladder, _)| *ladder == name)?;

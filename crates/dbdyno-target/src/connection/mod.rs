@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, SystemUser, connect, connect_as};
 pub use error::ConnectionError;
 #[doc(hidden)]
 pub use mysql::read_options;
