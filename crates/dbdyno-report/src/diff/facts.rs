@@ -248,6 +248,10 @@ impl Flat {
 
     /// Objects by their names, so that one more does not shift all others.
     fn walk_list(&mut self, path: &str, items: &[Value]) {
+        // Whether it would hold texts or objects cannot be seen of a list that holds nothing.
+        if items.is_empty() {
+            return;
+        }
         if !items.iter().any(Value::is_object) {
             let texts: Vec<String> = items.iter().map(|item| shown(path, item)).collect();
             self.put(path, texts.join(", "));

@@ -12,8 +12,9 @@ use ::postgres::error::SqlState;
 use ::postgres::{Client, Config, NoTls};
 use dbdyno_model::{Address, Connection, Engine, SslMode};
 use dbdyno_tls::Refusal;
-use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::system_user::SystemUser;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -62,13 +63,6 @@ pub enum ConnectError {
     Thread(#[from] io::Error),
     #[error("this process may not connect as the system user {uid}: {source}")]
     SystemUser { uid: u32, source: io::Error },
-}
-
-/// An account of this host, as `peer` authentication sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SystemUser {
-    pub uid: u32,
-    pub gid: u32,
 }
 
 impl ConnectError {
@@ -196,12 +190,13 @@ fn attempt(
     thread::Builder::new()
         .name("connect".into())
         .spawn(move || {
-            let result = as_whom
-                .map_or(Ok(()), become_user)
-                .map(|()| match connector {
-                    None => config.connect(NoTls),
-                    Some(connector) => config.connect(connector),
-                });
+            let result =
+                as_whom
+                    .map_or(Ok(()), SystemUser::take_thread)
+                    .map(|()| match connector {
+                        None => config.connect(NoTls),
+                        Some(connector) => config.connect(connector),
+                    });
             // Nobody waits any more once the time is over.
             let _ = sender.send(result);
         })?;
@@ -219,15 +214,6 @@ fn attempt(
         }),
         None => Err(timeout(connection)),
     }
-}
-
-/// Makes this thread, and no other, another user's: the server asks the kernel who connected.
-fn become_user(user: SystemUser) -> io::Result<()> {
-    let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
-    set_thread_groups(&[])?;
-    set_thread_res_gid(gid, gid, gid)?;
-    set_thread_res_uid(uid, uid, uid)?;
-    Ok(())
 }
 
 fn config(connection: &Connection, mode: SslMode) -> Config {
