@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::postgres::Client;
-use dbdyno_model::Connection;
+use dbdyno_model::{Address, Connection};
 
 use crate::connection::{self, ConnectError, ConnectionError, SystemUser};
 use crate::host::{Postmaster, Root, postgres_sockets};
@@ -71,7 +71,15 @@ pub fn reach(
             ..invoking.clone()
         };
         match connection::connect_as(&connection, as_whom) {
-            Ok(client) => return Ok(client),
+            Ok(mut client) => {
+                // A port may be somebody else's, where the server is in a network of its own.
+                let is_sure = matches!(connection.address, Address::Socket(_));
+                return if is_sure || is_session_of(&mut client, server.pid) {
+                    Ok(client)
+                } else {
+                    Err(ReachError::NoAddress)
+                };
+            }
             Err(error) if is_refusal(&error) => {
                 first.get_or_insert(error);
             }
@@ -79,6 +87,15 @@ pub fn reach(
         }
     }
     Err(first.map_or(ReachError::NoAddress, ReachError::Connect))
+}
+
+/// Whether our own backend is a child of this main process.
+fn is_session_of(client: &mut Client, postmaster: u32) -> bool {
+    let row = client.query_one("SELECT pg_backend_pid()", &[]);
+    let backend = row.and_then(|row| row.try_get::<_, i32>(0)).ok();
+    backend
+        .and_then(|backend| process::stat(u32::try_from(backend).ok()?))
+        .is_some_and(|backend| backend.parent == postmaster)
 }
 
 /// Roles with the account to connect as, each pair once.
@@ -90,7 +107,7 @@ fn attempts(server: &Postmaster, invoking: &Connection) -> Vec<(String, Option<S
     // Only root can connect as somebody else, and only then.
     let is_root = rustix::process::geteuid().is_root();
     let as_owner = owner.filter(|owner| is_root && owner.uid != 0);
-    let own_role = owner.and_then(|owner| name_of(owner.uid));
+    let own_role = account(server);
     let mut attempts: Vec<(String, Option<SystemUser>)> = Vec::new();
     if let Some(role) = own_role.clone().filter(|_| as_owner.is_some()) {
         attempts.push((role, as_owner));
@@ -108,8 +125,9 @@ fn attempts(server: &Postmaster, invoking: &Connection) -> Vec<(String, Option<S
     attempts
 }
 
-/// The account's name on this host.
-fn name_of(uid: u32) -> Option<String> {
+/// The name on this host of the account that the server runs as.
+pub fn account(server: &Postmaster) -> Option<String> {
+    let uid = server.uid?;
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
@@ -171,7 +189,6 @@ fn quoted(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dbdyno_model::Address;
 
     fn invoking(user: &str) -> Connection {
         let parameters = format!("host=/tmp user={user} dbname=postgres");

@@ -53,7 +53,7 @@ pub(crate) fn collect(
         }
         None => {
             printer.progress("reading this host");
-            this_host(wanted.sample)
+            this_host(wanted.sample, &mut names)
         }
     };
     printer.clear();
@@ -87,8 +87,11 @@ fn server(to: &Connection, sample: Duration) -> Result<Facts, Failure> {
 }
 
 /// This host with every server that runs on it: all are read at the same time.
-fn this_host(sample: Duration) -> Facts {
+fn this_host(sample: Duration, names: &mut Names) -> Facts {
     let postmasters = host::postmasters(&Root::host());
+    for account in postmasters.iter().filter_map(found::account) {
+        names.add_user(&account);
+    }
     let results: Vec<Result<Facts, Failure>> = thread::scope(|scope| {
         let readers: Vec<_> = postmasters
             .iter()
