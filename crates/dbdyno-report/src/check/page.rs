@@ -157,6 +157,7 @@ fn rest(assessment: &Assessment, told: &[&Answer], width: usize, style: Style) -
         lines.extend(hang("  ", &objects.join(", "), width));
         lines.push("  To open it:".to_owned());
         lines.extend(grants.iter().map(|grant| format!("    {}", clean(grant))));
+        lines.extend(hang("  ", "`dbdyno grants` has it for any role.", width));
     }
     if !assessment.failures.is_empty() {
         heading(&mut lines, "Could not be read", style);

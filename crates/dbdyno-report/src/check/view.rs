@@ -177,9 +177,8 @@ mod tests {
         let check = testing::two_servers();
         assert!(told(&check, 0).0.is_empty());
         let (before, new) = told(&check, 1);
-        let rules = |answers: &[&Answer]| {
-            let rules: Vec<String> = answers.iter().map(|answer| answer.rule.clone()).collect();
-            rules
+        let rules = |answers: &[&Answer]| -> Vec<String> {
+            answers.iter().map(|answer| answer.rule.clone()).collect()
         };
         assert!(rules(&before).contains(&"kernel.swappiness".to_owned()));
         assert!(rules(&new).contains(&"postgres.full_page_writes".to_owned()));

@@ -227,6 +227,12 @@ mod tests {
     }
 
     #[test]
+    fn what_guards_data_is_known_and_upkeep_is_not_it() {
+        assert!(guards_data("fsync") && guards_data("synchronous_commit"));
+        assert!(!guards_data("autovacuum") && !guards_data("work_mem"));
+    }
+
+    #[test]
     fn equal_values_are_recognised_in_any_unit() {
         assert!(is_already(&setting("checkpoint_timeout"), "5min"));
         assert!(is_already(&setting("shared_buffers"), "131072kB"));

@@ -157,7 +157,7 @@ fn without_addresses(text: &str) -> String {
     while let Some(at) = rest.find(is_part) {
         let (before, after) = rest.split_at(at);
         shown.push_str(before);
-        let end = after.find(|c| !is_part(c)).unwrap_or(after.len());
+        let end = after.find(|c: char| !is_part(c)).unwrap_or(after.len());
         let (run, after) = after.split_at(end);
         let is_glued = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         let stands_alone = !shown.chars().next_back().is_some_and(is_glued)

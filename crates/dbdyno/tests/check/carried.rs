@@ -112,9 +112,9 @@ fn a_diff_tells_settings_facts_and_findings_and_always_ends_well() {
     let diff: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(diff["schema"], "dbdyno.diff/1");
     let groups = diff["groups"].as_array().unwrap();
-    let of = |group: &str, what: &str| -> Value {
-        let group = groups.iter().find(|found| found["name"] == group);
-        let group = group.unwrap_or_else(|| panic!("no {group} in {diff}"));
+    let of = |name: &str, what: &str| -> Value {
+        let group = groups.iter().find(|group| group["name"] == name);
+        let group = group.unwrap_or_else(|| panic!("no {name} in {diff}"));
         let differences = group["differences"].as_array().unwrap();
         let found = differences.iter().find(|found| found["what"] == what);
         found

@@ -18,10 +18,7 @@ const NAMES: [&str; 3] = ["north-cluster-17", "carolina_reader", "standby_name_1
 
 fn planted() -> Setup {
     let conninfo = "host=127.0.0.1 user=replica password=canary-in-the-conninfo";
-    let setup = Setup::start(&[
-        ("primary_conninfo", conninfo),
-        ("cluster_name", NAMES[0]),
-    ]);
+    let setup = Setup::start(&[("primary_conninfo", conninfo), ("cluster_name", NAMES[0])]);
     let mut conf = OpenOptions::new().append(true).open(setup.conf()).unwrap();
     writeln!(conf, "# the old password was canary-in-a-comment").unwrap();
     let mut client = setup.running.client();
