@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         parse::memberships(&text),
     );
     let _ = (parse::counter(&text, "oom_kill"), parse::throttling(&text));
+    let _ = (parse::lock_file(&text), parse::sockets(&text));
     let _ = (
         parse::allowed(&text),
         parse::model(&text),

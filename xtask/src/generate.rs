@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use dbdyno_model::{Bench, Comparison, Tune};
+use dbdyno_model::{Bench, Catalogue, Check, Comparison, Diff, Facts, Tune};
 
 use crate::command;
 
@@ -51,15 +51,12 @@ fn files() -> Result<BTreeMap<PathBuf, String>, String> {
         "# Rules\n\nGenerated from the rules' own files.\n\n| rule | severity | what it finds |\n|---|---|---|\n",
     );
     for rule in dbdyno_rules::catalogue() {
-        let documentation = rule.documentation();
-        let title = documentation.lines().next().unwrap_or_default().to_owned();
-        let body = documentation.split_once('\n').map_or("", |(_, body)| body);
         let path = rules_directory().join(format!("{}.md", rule.id));
-        let text = format!("# {}\n\n{title}\n{}\n", rule.id, body.trim_end());
-        files.insert(path, text);
+        files.insert(path, rule.markdown());
         index.push_str(&format!(
-            "| [{id}]({id}.md) | {} | {title} |\n",
+            "| [{id}]({id}.md) | {} | {} |\n",
             rule.severity.as_str(),
+            rule.title(),
             id = rule.id
         ));
     }
@@ -68,6 +65,10 @@ fn files() -> Result<BTreeMap<PathBuf, String>, String> {
         ("bench", schemars::schema_for!(Bench)),
         ("tune", schemars::schema_for!(Tune)),
         ("comparison", schemars::schema_for!(Comparison)),
+        ("facts", schemars::schema_for!(Facts)),
+        ("check", schemars::schema_for!(Check)),
+        ("diff", schemars::schema_for!(Diff)),
+        ("catalogue", schemars::schema_for!(Catalogue)),
     ] {
         let schema = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
         let path = format!("docs/reference/{name}.schema.json");

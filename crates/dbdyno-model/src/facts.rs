@@ -9,19 +9,46 @@ use crate::postgres::Postgres;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Facts {
-    /// `dbdyno.facts/1`.
+    /// `dbdyno.facts/1`: fields may be added, meanings never change.
     pub schema: String,
+    /// The dbdyno that read them.
+    pub dbdyno_version: String,
     pub collected_at: String,
+    /// Seconds between the two readings of each counter, as asked for; 0 where each was read once.
+    pub window_s: f64,
     /// None when the server runs elsewhere.
     pub host: Option<Host>,
     pub postgres: Option<Postgres>,
     pub intent: Intent,
     /// Collectors that failed, and why; they stopped nothing.
     pub failures: Vec<CollectorFailure>,
+    /// Further servers on the same host, each with the host as that server has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Facts>,
+    /// Servers that were found running on the host and could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreached: Vec<Unreached>,
 }
 
 impl Facts {
     pub const SCHEMA: &str = "dbdyno.facts/1";
+
+    /// These facts and those of each further server.
+    pub fn each(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+}
+
+/// A server that was found by its process and not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Unreached {
+    pub port: Option<u16>,
+    pub data_directory: Option<String>,
+    pub why: String,
+    /// What would open it.
+    pub next: Option<String>,
 }
 
 /// What the user said that no file or view tells.

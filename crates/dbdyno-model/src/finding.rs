@@ -32,6 +32,40 @@ pub enum Confidence {
     High,
 }
 
+impl Confidence {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What is at stake with a finding; ordered by how much acting on it is expected to bring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// How well the server runs, and can be watched.
+    #[default]
+    Operation,
+    /// Whether it stays up.
+    Availability,
+    /// Whether what was committed stays, and stays whole.
+    Durability,
+}
+
+impl Effect {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Operation => "operation",
+            Self::Availability => "availability",
+            Self::Durability => "durability",
+        }
+    }
+}
+
 /// What one rule says of one set of facts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -49,6 +83,8 @@ pub enum Outcome {
 pub struct Finding {
     pub rule: String,
     pub severity: Severity,
+    #[serde(default)]
+    pub effect: Effect,
     /// One sentence: what is so, with its numbers.
     pub message: String,
     pub evidence: Vec<Evidence>,

@@ -1,9 +1,12 @@
 //! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them.
 
 pub mod bench;
+pub mod catalogue;
+pub mod check;
 pub mod class;
 pub mod comparison;
 pub mod connection;
+pub mod diff;
 pub mod fact;
 pub mod facts;
 pub mod finding;
@@ -16,12 +19,15 @@ pub mod tune;
 pub mod verdict;
 
 pub use bench::Bench;
+pub use catalogue::{Catalogue, RuleText};
+pub use check::Check;
 pub use class::{Class, Needs};
 pub use comparison::Comparison;
 pub use connection::{Address, Connection, Engine, Secret, SslMode};
+pub use diff::Diff;
 pub use fact::Fact;
 pub use facts::{Facts, Intent};
-pub use finding::{Evidence, Finding, Outcome, Recommendation, Severity};
+pub use finding::{Effect, Evidence, Finding, Outcome, Recommendation, Severity};
 pub use footprint::Footprint;
 pub use plan::{Change, HostAction, Plan};
 pub use run::Run;

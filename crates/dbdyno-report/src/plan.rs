@@ -13,7 +13,9 @@ use crate::text::{columns, hang, list, page, page_width, plural, wrap};
 mod conf;
 mod sql;
 
+pub(crate) use conf::line as conf_line;
 pub use conf::plan_as_conf;
+pub(crate) use sql::assignment as alter_system_line;
 pub use sql::plan_as_alter_system;
 
 /// More rules than this, not assessed for one reason, are a count with names.

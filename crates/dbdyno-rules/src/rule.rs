@@ -2,8 +2,11 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{
-    Evidence, Fact, Facts, Finding, HostAction, Needs, Outcome, Recommendation, Severity,
+    Effect, Evidence, Fact, Facts, Finding, HostAction, Needs, Outcome, Recommendation, RuleText,
+    Severity,
 };
+
+use crate::solver;
 
 /// One entry of the catalogue. The `//!` header of its file is the user's documentation.
 #[derive(Clone, Copy)]
@@ -45,11 +48,42 @@ impl Rule {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
+    /// One sentence: what it finds.
+    pub fn title(&self) -> String {
+        let documentation = self.documentation();
+        documentation.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// The page of the rule in the reference.
+    pub fn markdown(&self) -> String {
+        let documentation = self.documentation();
+        let body = documentation.split_once('\n').map_or("", |(_, body)| body);
+        format!("# {}\n\n{}\n{}\n", self.id, self.title(), body.trim_end())
+    }
+
+    /// The rule as its reader knows it.
+    pub fn text(&self) -> RuleText {
+        RuleText {
+            id: self.id.to_owned(),
+            family: self.family().to_owned(),
+            severity: self.severity,
+            confidence: self.confidence,
+            title: self.title(),
+            sources: self
+                .sources
+                .iter()
+                .map(|source| (*source).to_owned())
+                .collect(),
+            documentation: self.markdown(),
+        }
+    }
+
     /// Starts a finding of this rule; `message` is one sentence with its numbers.
     pub fn finding(&self, message: impl Into<String>) -> Finding {
         Finding {
             rule: self.id.to_owned(),
             severity: self.severity,
+            effect: Effect::default(),
             message: message.into(),
             evidence: Vec::new(),
             recommendations: Vec::new(),
@@ -68,6 +102,12 @@ impl Rule {
 pub trait FindingExt: Sized {
     #[must_use]
     fn severity(self, severity: Severity) -> Self;
+    /// Acting on it keeps committed data; a setting that guards data says so by itself.
+    #[must_use]
+    fn keeps_data(self) -> Self;
+    /// Acting on it keeps the server up.
+    #[must_use]
+    fn keeps_running(self) -> Self;
     #[must_use]
     fn evidence(
         self,
@@ -88,6 +128,16 @@ impl FindingExt for Finding {
         self
     }
 
+    fn keeps_data(mut self) -> Self {
+        self.effect = Effect::Durability;
+        self
+    }
+
+    fn keeps_running(mut self) -> Self {
+        self.effect = self.effect.max(Effect::Availability);
+        self
+    }
+
     fn evidence(
         mut self,
         fact: impl Into<String>,
@@ -103,6 +153,9 @@ impl FindingExt for Finding {
     }
 
     fn recommend(mut self, recommendation: Recommendation) -> Self {
+        if solver::guards_data(&recommendation.setting) {
+            self.effect = Effect::Durability;
+        }
         self.recommendations.push(recommendation);
         self
     }

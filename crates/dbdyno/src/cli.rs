@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bench;
+mod check;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use crate::exit;
 pub(crate) use bench::{
     Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
 };
+pub(crate) use check::{Check, Collect, Diff, Grants, Level, Reading, Rule, RuleAction};
 
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, about, max_term_width = 100, after_help = exit::TABLE)]
@@ -24,6 +26,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Load a server and measure what it does with it
     Bench(Bench),
+    /// Say what is wrong with this host and its servers, or with one server, and what to do about it
+    Check(Box<Check>),
+    /// Read the facts alone, to carry them elsewhere
+    Collect(Collect),
+    /// Say what differs between two hosts or two days
+    Diff(Diff),
+    /// Print the least privileges that a role needs, as SQL
+    Grants(Grants),
+    /// Show the rules that `check` goes by
+    Rule(Rule),
     /// Plan a tuning and prove by measurement what it is worth
     Tune(Box<Tune>),
     /// Show a stored trial again, in any form

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
+    /// A threshold that the user gave is crossed.
+    Crossed,
     /// Usage, configuration or connection.
     Usage,
     /// A defect of ours.
@@ -16,7 +18,8 @@ pub(crate) enum Exit {
 
 /// The table that `--help` shows.
 pub(crate) const TABLE: &str = "Exit codes:
-  0    done, whatever the verdict
+  0    done, whatever was found or measured
+  1    --fail-on was given, and a finding is as grave
   2    usage, configuration or connection
   3    a defect of dbdyno
   4    the surroundings failed: disk full, server died, data inconsistent
@@ -26,6 +29,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Done => 0,
+            Exit::Crossed => 1,
             Exit::Usage => 2,
             Exit::Defect => 3,
             Exit::Surroundings => 4,

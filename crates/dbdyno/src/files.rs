@@ -7,7 +7,11 @@ use std::path::Path;
 
 /// Writes a private file whole or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
+    // A bare name has an empty parent, which cannot be opened.
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let directory = parent.unwrap_or(Path::new("."));
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
     let result = write_and_rename(&temporary, path, bytes);
     if result.is_err() {

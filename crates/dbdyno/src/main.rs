@@ -2,16 +2,21 @@
 
 mod cli;
 mod clock;
+mod collecting;
 mod commands;
 mod exit;
+mod facts;
+mod facts_file;
 mod files;
 mod interrupt;
+mod json_path;
 mod loading;
 mod machine;
 mod printer;
 mod report_files;
 mod selection;
 mod store;
+mod suggest;
 mod target;
 
 use std::process::ExitCode;
@@ -35,6 +40,11 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Bench(arguments) => commands::bench::run(&arguments, &printer, &interrupt),
+        Command::Check(arguments) => commands::check::run(&arguments, &printer, &interrupt),
+        Command::Collect(arguments) => commands::collect::run(&arguments, &printer, &interrupt),
+        Command::Diff(arguments) => commands::diff::run(&arguments, &printer),
+        Command::Grants(arguments) => commands::grants::run(&arguments, &printer),
+        Command::Rule(arguments) => commands::rule::run(&arguments, &printer),
         Command::Tune(arguments) => commands::tune::run(&arguments, &printer, &interrupt),
         Command::Report(arguments) => commands::report::run(&arguments, &printer),
         Command::Compare(arguments) => commands::compare::run(&arguments, &printer),
@@ -43,7 +53,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
-            if failure.exit == Exit::Interrupted {
+            // Neither is anybody's mistake.
+            if matches!(failure.exit, Exit::Interrupted | Exit::Crossed) {
                 printer.say(&failure.message);
             } else {
                 printer.error(&failure.message, failure.hint.as_deref());

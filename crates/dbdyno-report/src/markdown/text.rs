@@ -70,7 +70,7 @@ pub(crate) fn code_cell(raw: &str) -> String {
 }
 
 /// Lines to be copied, in a block whose fence the text cannot end.
-pub(super) fn block(language: &str, raw: &str) -> String {
+pub(crate) fn block(language: &str, raw: &str) -> String {
     let fence = "`".repeat((longest_run(raw) + 1).max(3));
     let lines: Vec<String> = raw.lines().map(one_line).collect();
     format!("{fence}{language}\n{}\n{fence}\n", lines.join("\n"))
@@ -90,7 +90,7 @@ pub(super) fn table(head: &[String], rows: &[Vec<String>], numbers: usize) -> St
 }
 
 /// Content behind a line that opens it.
-pub(super) fn folded(summary: &str, content: &str) -> String {
+pub(crate) fn folded(summary: &str, content: &str) -> String {
     format!(
         "<details><summary>{}</summary>\n\n{}\n\n</details>\n",
         text(summary),

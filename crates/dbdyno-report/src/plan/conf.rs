@@ -36,20 +36,22 @@ fn entry(conf: &mut String, change: &Change) {
     for reason in reasons(change) {
         comment(conf, &reason);
     }
-    match conf_value(&change.to) {
-        Some(value) if is_conf_name(&change.setting) => {
-            let line = format!("{} = {value}", change.setting);
-            if change.class == Class::MayCorrupt {
-                comment(conf, &line);
-            } else {
-                let _ = writeln!(conf, "{line}");
-            }
+    match line(change) {
+        Some(line) if change.class == Class::MayCorrupt => comment(conf, &line),
+        Some(line) => {
+            let _ = writeln!(conf, "{line}");
         }
-        _ => comment(
+        None => comment(
             conf,
             &format!("Left out: {} cannot be written here.", change.setting),
         ),
     }
+}
+
+/// None where the grammar has no way to say it.
+pub(crate) fn line(change: &Change) -> Option<String> {
+    let value = conf_value(&change.to).filter(|_| is_conf_name(&change.setting))?;
+    Some(format!("{} = {value}", change.setting))
 }
 
 fn comment(conf: &mut String, text: &str) {

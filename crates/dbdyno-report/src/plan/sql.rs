@@ -98,7 +98,7 @@ fn statement(sql: &mut String, change: &Change) {
 }
 
 /// None where no literal can say it.
-fn assignment(change: &Change) -> Option<String> {
+pub(crate) fn assignment(change: &Change) -> Option<String> {
     let literal = if is_quoted_list(&change.setting) {
         let literals: Option<Vec<String>> = list_elements(&change.to)
             .iter()

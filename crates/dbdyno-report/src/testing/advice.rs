@@ -2,7 +2,7 @@
 
 use dbdyno_model::finding::{Confidence, NotAssessed};
 use dbdyno_model::plan::{MemoryModel, Rejected};
-use dbdyno_model::{Change, Class, Evidence, Finding, HostAction, Needs, Plan, Severity};
+use dbdyno_model::{Change, Class, Effect, Evidence, Finding, HostAction, Needs, Plan, Severity};
 
 /// Safe changes, one that is opt-in, host actions, and gaps.
 pub(crate) fn plan() -> Plan {
@@ -103,6 +103,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     let finding = |rule: &str, severity, message: &str, evidence: &[(&str, &str, &str)]| Finding {
         rule: rule.to_owned(),
         severity,
+        effect: Effect::default(),
         message: message.to_owned(),
         evidence: evidence
             .iter()

@@ -73,6 +73,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "the kernel killed processes of the server's cgroup for lack of memory{within}, \
              {kills} so far"
         ))
+        .keeps_running()
         .evidence("oom_kill", kills, &memory.oom_kills.origin)
         .host_action(action, Needs::Online)
         .into_outcome())

@@ -84,6 +84,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .evidence(
             "free bytes",
             need(&storage.free_bytes, "free")?,

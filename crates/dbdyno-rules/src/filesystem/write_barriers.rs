@@ -68,6 +68,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "{mount} ({}) is mounted with {option}: a power cut may corrupt the database",
                 storage.filesystem
             ))
+            .keeps_data()
             .evidence(
                 "mount options",
                 storage.mount_options.join(","),

@@ -61,6 +61,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "the postmaster's oom_score_adj is {adjustment}: the out-of-memory killer may take the \
              whole server down"
         ))
+        .keeps_running()
         .evidence("oom_score_adj", adjustment, &process.oom_score_adj.origin)
         .host_action(
             "in a drop-in of the server's systemd unit (systemctl edit): OOMScoreAdjust=-1000, \

@@ -130,6 +130,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(commit.limit(ratio)),
             humane_bytes(commit.committed),
         ))
+        .keeps_running()
         .evidence("vm.overcommit_memory", mode, origin)
         .evidence(
             "Committed_AS",

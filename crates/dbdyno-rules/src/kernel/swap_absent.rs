@@ -70,6 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(commit.ordinary),
             humane_bytes(commit.committed),
         ))
+        .keeps_running()
         .evidence("CommitLimit", limit, &memory.commit_limit_bytes.origin)
         .evidence("SwapTotal", 0, &memory.swap_total_bytes.origin)
         .host_action(action, Needs::Online)

@@ -72,6 +72,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             LAST_AGE.saturating_sub(age) as f64 / 1e6
         ))
         .severity(severity)
+        .keeps_running()
         .evidence("age", age, postgres.databases.origin.clone())
         .shows(postgres, "autovacuum_freeze_max_age")
         .host_action(

@@ -66,6 +66,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "data_checksums is off: {} would not notice a damaged page either",
             storage.filesystem
         ))
+        .keeps_data()
         .shows(postgres, "data_checksums")
         .evidence("file system", &storage.filesystem, &storage.path)
         .host_action(

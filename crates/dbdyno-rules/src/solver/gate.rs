@@ -129,6 +129,13 @@ const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
     ("ignore_checksum_failure", &["on", "off"]),
 ];
 
+/// Whether the setting stands between committed data and its loss.
+pub(crate) fn guards_data(name: &str) -> bool {
+    // These two keep a server running, not its data whole.
+    let is_upkeep = matches!(name, "autovacuum" | "track_counts");
+    !is_upkeep && SAFETY_LADDERS.iter().any(|(ladder, _)| *ladder == name)
+}
+
 /// Why a plan that recommends may not set this, if so.
 pub(super) fn forbidden(name: &str, setting: &Setting, value: &str) -> Option<String> {
     let (_, ladder) = SAFETY_LADDERS.iter().find(|(ladder, _)| *ladder == name)?;
@@ -217,6 +224,12 @@ mod tests {
         assert!(forbidden("fsync", &setting("fsync"), "on").is_none());
         assert!(forbidden("fsync", &setting("fsync"), "perhaps").is_some());
         assert!(forbidden("work_mem", &setting("work_mem"), "4MB").is_none());
+    }
+
+    #[test]
+    fn what_guards_data_is_known_and_upkeep_is_not_it() {
+        assert!(guards_data("fsync") && guards_data("synchronous_commit"));
+        assert!(!guards_data("autovacuum") && !guards_data("work_mem"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::Checked;
 use gather::Candidate;
 
 pub use gate::conf_value;
+pub(crate) use gate::guards_data;
 pub use twin::{current_settings, rescale};
 
 /// The plan for what was found: every recommendation is either a change, already so, or rejected

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use dbdyno_model::finding::{Confidence, Want};
-use dbdyno_model::{Class, Fact, Facts, Finding, Plan, Recommendation, Severity};
+use dbdyno_model::{Class, Effect, Fact, Facts, Finding, Plan, Recommendation, Severity};
 use proptest::prelude::*;
 
 use super::{gate, humane, memory_with, plan};
@@ -159,6 +159,7 @@ fn findings() -> impl Strategy<Value = Vec<Finding>> {
             .map(|(setting, want, severity, confidence, rule)| Finding {
                 rule: format!("test.rule_{rule}"),
                 severity: [Severity::Info, Severity::Warn, Severity::Critical][severity],
+                effect: Effect::default(),
                 message: String::new(),
                 evidence: Vec::new(),
                 recommendations: vec![Recommendation {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dbdyno_model::finding::{Confidence, Want};
-use dbdyno_model::{Class, Facts, Finding, Needs, Plan, Recommendation, Severity};
+use dbdyno_model::{Class, Effect, Facts, Finding, Needs, Plan, Recommendation, Severity};
 
 use super::{as_conf, plan};
 use crate::testing::{configure, declare_tpcc, healthy, postgres, set};
@@ -27,6 +27,7 @@ fn finding(rule: &str, recommendations: Vec<Recommendation>) -> Finding {
     Finding {
         rule: rule.into(),
         severity: Severity::Warn,
+        effect: Effect::default(),
         message: String::new(),
         evidence: Vec::new(),
         recommendations,

@@ -14,6 +14,8 @@ use dbdyno_model::{Address, Connection, Engine, SslMode};
 use dbdyno_tls::Refusal;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::system_user::SystemUser;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{target} is a MySQL or MariaDB server, and this takes a PostgreSQL server")]
@@ -59,6 +61,8 @@ pub enum ConnectError {
     },
     #[error("cannot start a thread to connect on")]
     Thread(#[from] io::Error),
+    #[error("this process may not connect as the system user {uid}: {source}")]
+    SystemUser { uid: u32, source: io::Error },
 }
 
 impl ConnectError {
@@ -121,6 +125,7 @@ impl ConnectError {
                     .into()
             }
             Self::Tls { .. } => "sslrootcert=FILE names another file of root certificates".into(),
+            Self::SystemUser { .. } => "run dbdyno as root or as that user".into(),
             Self::Other { .. } | Self::Thread(_) => return None,
         })
     }
@@ -131,12 +136,23 @@ impl ConnectError {
 /// # Errors
 /// Names the cause in the user's terms; no password is ever part of it.
 pub fn connect(connection: &Connection) -> Result<Client, ConnectError> {
+    connect_as(connection, None)
+}
+
+/// Opens a session in the name of another account of this host, which only root can.
+///
+/// # Errors
+/// Names the cause in the user's terms; no password is ever part of it.
+pub fn connect_as(
+    connection: &Connection,
+    as_whom: Option<SystemUser>,
+) -> Result<Client, ConnectError> {
     if connection.engine != Engine::Postgres {
         return Err(ConnectError::OtherEngine {
             target: connection.display(),
         });
     }
-    let first = attempt(connection, connection.ssl_mode);
+    let first = attempt(connection, connection.ssl_mode, as_whom);
     if connection.ssl_mode != SslMode::Prefer {
         return first;
     }
@@ -146,12 +162,16 @@ pub fn connect(connection: &Connection) -> Result<Client, ConnectError> {
             ConnectError::Tls { .. }
             | ConnectError::TlsNotOffered { .. }
             | ConnectError::NoHbaEntry { .. },
-        ) => attempt(connection, SslMode::Disable),
+        ) => attempt(connection, SslMode::Disable, as_whom),
         other => other,
     }
 }
 
-fn attempt(connection: &Connection, mode: SslMode) -> Result<Client, ConnectError> {
+fn attempt(
+    connection: &Connection,
+    mode: SslMode,
+    as_whom: Option<SystemUser>,
+) -> Result<Client, ConnectError> {
     let config = config(connection, mode);
     let connector = match mode {
         SslMode::Disable => None,
@@ -170,10 +190,13 @@ fn attempt(connection: &Connection, mode: SslMode) -> Result<Client, ConnectErro
     thread::Builder::new()
         .name("connect".into())
         .spawn(move || {
-            let result = match connector {
-                None => config.connect(NoTls),
-                Some(connector) => config.connect(connector),
-            };
+            let result =
+                as_whom
+                    .map_or(Ok(()), SystemUser::take_thread)
+                    .map(|()| match connector {
+                        None => config.connect(NoTls),
+                        Some(connector) => config.connect(connector),
+                    });
             // Nobody waits any more once the time is over.
             let _ = sender.send(result);
         })?;
@@ -183,8 +206,12 @@ fn attempt(connection: &Connection, mode: SslMode) -> Result<Client, ConnectErro
         _ => receiver.recv_timeout(Duration::from_secs(seconds)).ok(),
     };
     match result {
-        Some(Ok(client)) => Ok(client),
-        Some(Err(error)) => Err(classify(error, connection)),
+        Some(Ok(Ok(client))) => Ok(client),
+        Some(Ok(Err(error))) => Err(classify(error, connection)),
+        Some(Err(source)) => Err(ConnectError::SystemUser {
+            uid: as_whom.map_or(0, |user| user.uid),
+            source,
+        }),
         None => Err(timeout(connection)),
     }
 }

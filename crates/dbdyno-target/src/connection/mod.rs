@@ -6,6 +6,7 @@ mod error;
 mod mysql;
 mod parameters;
 mod passfile;
+mod system_user;
 #[cfg(test)]
 mod tests;
 mod uri;
@@ -14,10 +15,11 @@ use std::path::{Path, PathBuf};
 
 use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
-pub use connect::{ConnectError, connect};
+pub use connect::{ConnectError, connect, connect_as};
 pub use error::ConnectionError;
 #[doc(hidden)]
 pub use mysql::read_options;
+pub use system_user::SystemUser;
 
 use parameters::Parameters;
 

@@ -8,6 +8,7 @@ mod limits;
 mod memory;
 mod mounts;
 mod numa;
+mod postmasters;
 mod pressure;
 mod root;
 mod space;
@@ -26,6 +27,7 @@ use std::path::PathBuf;
 use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, VmStat};
 
+pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
 
 /// The pure parsers, for whoever holds the text of a file.
@@ -37,6 +39,7 @@ pub mod parse {
     pub use super::memory::{meminfo, swaps};
     pub use super::mounts::{Mount, mountinfo};
     pub use super::numa::nodes;
+    pub use super::postmasters::{LockFile, lock_file, sockets};
     pub use super::pressure::stall;
     pub use super::space::size;
     pub use super::stat::{cpu_time, cpus};

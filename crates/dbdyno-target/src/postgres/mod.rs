@@ -8,6 +8,7 @@ mod database;
 mod error;
 mod extensions;
 mod files;
+mod grants;
 mod io;
 mod managed;
 mod reader;
@@ -28,6 +29,7 @@ use dbdyno_model::postgres::{Checkpoints, Database, Io, Postgres, Wal};
 
 pub use counters::{CounterReader, Counters, counters};
 pub use error::{CollectError, NEWEST, OLDEST};
+pub use grants::{Granted, PROPOSED_ROLE, granted, grants};
 pub use version::{Version, version};
 
 use reader::Reader;

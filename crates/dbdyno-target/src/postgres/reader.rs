@@ -32,6 +32,10 @@ impl Subject {
     pub(super) const fn granted_by(self, grant: &'static str) -> Self {
         Self { grant, ..self }
     }
+
+    pub(super) const fn grant(&self) -> &'static str {
+        self.grant
+    }
 }
 
 pub(super) struct Reader<'a> {

@@ -258,7 +258,7 @@ pub(crate) struct BenchRun {
 }
 
 /// Reads `60`, `60s`, `5min`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

@@ -2,7 +2,6 @@
 
 mod arms;
 mod document;
-mod facts;
 mod lab;
 mod options;
 mod plan_only;

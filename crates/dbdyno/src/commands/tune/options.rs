@@ -14,10 +14,8 @@ use dbdyno_trial::Budget;
 
 use crate::cli;
 use crate::exit::Failure;
+use crate::facts::LEAST_MEMORY;
 use crate::target::{command, read_script, resolve};
-
-/// Below this no PostgreSQL with a load on it is worth measuring.
-pub(super) const LEAST_MEMORY: u64 = 256 << 20;
 
 #[derive(Debug)]
 pub(super) struct Options {

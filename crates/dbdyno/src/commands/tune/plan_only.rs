@@ -6,11 +6,11 @@ use dbdyno_model::{Address, Connection, Facts, Finding, Plan};
 use dbdyno_report::{findings_short, plan_as_alter_system, plan_as_conf, plan_page, to_json};
 
 use super::document::{Document, Place};
+use super::lab;
 use super::options::Options;
-use super::{facts, lab};
 use crate::exit::Failure;
-use crate::machine;
 use crate::printer::Printer;
+use crate::{facts, machine};
 
 /// The server's facts, findings and plan.
 pub(super) struct Assessed {

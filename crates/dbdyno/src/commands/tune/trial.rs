@@ -17,12 +17,12 @@ use super::document::{Constants, Document, Place};
 use super::options::Options;
 use super::plan_only::{self, Assessed};
 use super::screen::Screen;
-use super::{arms, facts, lab};
+use super::{arms, lab};
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
-use crate::{loading, machine};
+use crate::{facts, loading, machine};
 
 /// What a trial starts from: a lab whose template initdb has made, and what it is to compare.
 struct Setup {

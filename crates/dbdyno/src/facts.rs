@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use ::postgres::Client;
 use dbdyno_model::facts::{Facts, Intent};
-use dbdyno_model::host::Sampled;
+use dbdyno_model::host::{CpuTime, Host, Sampled, VmStat};
 use dbdyno_model::{Connection, Fact};
 use dbdyno_target::connection;
 use dbdyno_target::host::{self, HostOptions, Root};
@@ -17,15 +18,28 @@ use crate::target::postmaster;
 /// Long enough for rates, short enough that the plan is on the screen at once.
 const WINDOW: Duration = Duration::from_secs(1);
 
+/// Below this no PostgreSQL with a load on it is worth measuring.
+pub(crate) const LEAST_MEMORY: u64 = 256 << 20;
+
 /// Everything about the server behind the connection; it is only read.
-pub(super) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure> {
+pub(crate) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure> {
     let mut client = connection::connect(to)
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
     let postmaster = postmaster(&mut client);
+    let facts = read(&mut client, postmaster, WINDOW)?;
+    Ok(Facts { intent, ..facts })
+}
+
+/// The same of an open session, and of the host where the server's main process is known.
+pub(crate) fn read(
+    client: &mut Client,
+    postmaster: Option<u32>,
+    window: Duration,
+) -> Result<Facts, Failure> {
     let root = Root::host();
     let begun = Instant::now();
     let before = host::sample(&root);
-    let collected = postgres::collect(&mut client, &CollectOptions { window: WINDOW })
+    let collected = postgres::collect(client, &CollectOptions { window })
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
     let after = host::sample(&root);
     let seconds = begun.elapsed().as_secs_f64();
@@ -36,31 +50,60 @@ pub(super) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure>
             data_directory: data,
             server_pid: Some(pid),
         };
-        let mut host = host::collect(&root, &options);
-        host.vmstat = Sampled {
-            before: before.0,
-            after: after.0,
-            seconds,
-        };
-        host.cpu_time = Sampled {
-            before: before.1,
-            after: after.1,
-            seconds,
-        };
-        host
+        windowed(host::collect(&root, &options), before, after, seconds)
     });
     Ok(Facts {
-        schema: Facts::SCHEMA.to_owned(),
-        collected_at: clock::now(),
         host,
         postgres: Some(collected.postgres),
-        intent,
         failures: collected.failures,
+        ..empty(window)
     })
 }
 
+/// Facts of which nothing was read yet.
+pub(crate) fn empty(window: Duration) -> Facts {
+    Facts {
+        schema: Facts::SCHEMA.to_owned(),
+        dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        collected_at: clock::now(),
+        window_s: window.as_secs_f64(),
+        ..Facts::default()
+    }
+}
+
+/// The host's facts alone, with its counters over the window.
+pub(crate) fn of_host_over(root: &Root, options: &HostOptions, window: Duration) -> Facts {
+    let begun = Instant::now();
+    let before = host::sample(root);
+    std::thread::sleep(window);
+    let after = host::sample(root);
+    let seconds = begun.elapsed().as_secs_f64();
+    let host = host::collect(root, options);
+    Facts {
+        host: Some(windowed(host, before, after, seconds)),
+        ..empty(window)
+    }
+}
+
+/// What [`host::sample`] gives.
+type Counters = (Fact<VmStat>, Fact<CpuTime>);
+
+fn windowed(mut host: Host, before: Counters, after: Counters, seconds: f64) -> Host {
+    host.vmstat = Sampled {
+        before: before.0,
+        after: after.0,
+        seconds,
+    };
+    host.cpu_time = Sampled {
+        before: before.1,
+        after: after.1,
+        seconds,
+    };
+    host
+}
+
 /// The host's facts alone, before any server runs.
-pub(super) fn of_host() -> dbdyno_model::host::Host {
+pub(crate) fn of_host() -> Host {
     host::collect(&Root::host(), &HostOptions::default())
 }
 
@@ -76,10 +119,7 @@ fn data_directory(server: &dbdyno_model::postgres::Postgres, pid: u32) -> Option
 }
 
 /// Memory that a lab server may have here: what is free, within the machine's and the user's limit.
-pub(super) fn memory_here(
-    host: &dbdyno_model::host::Host,
-    cap: Option<u64>,
-) -> Result<u64, Failure> {
+pub(crate) fn memory_here(host: &Host, cap: Option<u64>) -> Result<u64, Failure> {
     let effective = known(&host.memory.effective_bytes)?;
     let available = known(&host.memory.available_bytes)?.min(effective);
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
@@ -97,7 +137,7 @@ pub(super) fn memory_here(
             ))
         };
     }
-    if available < super::options::LEAST_MEMORY {
+    if available < LEAST_MEMORY {
         return Err(Failure::new(
             Exit::Surroundings,
             format!(

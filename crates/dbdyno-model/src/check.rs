@@ -1,0 +1,119 @@
+//! The document that one `check` writes: what was found, what to do about it, and what was not assessed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::CollectorFailure;
+use crate::finding::{Confidence, NotAssessed};
+use crate::plan::Rejected;
+use crate::postgres::MissingPrivilege;
+use crate::{Class, Effect, Evidence, Facts, Needs, Severity};
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Check {
+    /// `dbdyno.check/1`: fields may be added, meanings never change.
+    pub schema: String,
+    pub dbdyno_version: String,
+    /// When the facts were collected: the same facts give the same document, byte for byte.
+    pub collected_at: String,
+    /// One for each server that was read; where none was, one for the host alone.
+    pub assessments: Vec<Assessment>,
+    /// What all of it follows from; servers that could not be read stand here as well.
+    pub facts: Facts,
+}
+
+impl Check {
+    pub const SCHEMA: &str = "dbdyno.check/1";
+
+    /// Every finding of every server.
+    pub fn findings(&self) -> impl Iterator<Item = &Answer> {
+        self.assessments
+            .iter()
+            .flat_map(|assessment| &assessment.findings)
+    }
+}
+
+/// What is said of one server and the host under it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Assessment {
+    /// `PostgreSQL 15.18, port 5432`, or `host`.
+    pub name: String,
+    /// By severity, by what is at stake, by confidence, then by rule.
+    pub findings: Vec<Answer>,
+    pub not_assessed: Vec<NotAssessed>,
+    /// Rules that found nothing to say.
+    pub passed: Vec<String>,
+    pub not_applicable: Vec<NotAssessed>,
+    pub missing_privileges: Vec<MissingPrivilege>,
+    pub failures: Vec<CollectorFailure>,
+}
+
+/// A finding with what it comes to once every rule was heard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Answer {
+    pub rule: String,
+    pub severity: Severity,
+    pub effect: Effect,
+    pub message: String,
+    pub evidence: Vec<Evidence>,
+    /// What to do; empty where the finding only informs.
+    pub steps: Vec<Step>,
+    /// Values that this rule wanted and the solver did not give it, or not whole.
+    pub set_aside: Vec<Rejected>,
+    pub confidence: Confidence,
+    pub sources: Vec<String>,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Step {
+    /// The server's setting, or the kernel's; none where the step is not one value.
+    pub subject: Option<String>,
+    pub current: Option<String>,
+    /// Of a server's setting, the value that `plan` and `tune` give it too.
+    pub recommended: Option<String>,
+    pub why: Option<String>,
+    /// None for what only the owner of the host or of a table can do: no class was judged there.
+    pub class: Option<Class>,
+    pub needs: Needs,
+    pub gives_up: Option<String>,
+    /// Each of them does it.
+    pub ways: Vec<Way>,
+    /// Where the present value stands.
+    pub place: Option<Place>,
+    /// The rule whose value was taken, where it is not the finding's own.
+    pub decided_by: Option<String>,
+}
+
+/// A statement, line or instruction that makes the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Way {
+    pub kind: WayKind,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WayKind {
+    /// For a superuser's session.
+    AlterSystem,
+    /// A line of postgresql.conf, or of a file that it includes last.
+    Conf,
+    /// For the owner of the host or of the table.
+    Action,
+}
+
+/// A line of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+}

@@ -1,0 +1,274 @@
+//! A check as a page of text that can be acted on: the gravest first, each with what to do.
+
+use dbdyno_model::check::{Answer, Assessment, Step, Way, WayKind};
+use dbdyno_model::{Check, Severity};
+
+use super::view;
+use crate::story::changes::by_reason;
+use crate::style::{Role, Style};
+use crate::text::{clean, hang, page, page_width, plural, wrap};
+
+/// Columns before a message: sign, word and blanks.
+const INDENT: &str = "            ";
+
+/// Below this, rules that found nothing are counted by family instead of named.
+const WIDE_ENOUGH_FOR_NAMES: usize = 80;
+
+/// A section for each server: findings with evidence and what to do, then what was not assessed,
+/// what is fine, and what does not apply.
+#[must_use]
+pub fn check_page(check: &Check, width: usize, style: Style) -> String {
+    let width = page_width(width);
+    let mut lines = unreached(check, width, style);
+    lines.extend(
+        view::without_server(check)
+            .into_iter()
+            .flat_map(|sentence| wrap(sentence, width)),
+    );
+    for (index, assessment) in check.assessments.iter().enumerate() {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let headline = wrap(&view::headline(assessment), width);
+        lines.extend(painted(&headline, Role::Heading, style));
+        let (before, told) = view::told(check, index);
+        for answer in &told {
+            lines.push(String::new());
+            lines.extend(finding(answer, width, style));
+        }
+        if !before.is_empty() {
+            let rules: Vec<&str> = before.iter().map(|answer| answer.rule.as_str()).collect();
+            lines.push(String::new());
+            let text = format!("as above, of the same host: {}", rules.join(", "));
+            lines.extend(wrap(&text, width));
+        }
+        lines.extend(rest(assessment, &told, width, style));
+    }
+    if check.findings().next().is_some() {
+        lines.push(String::new());
+        lines.extend(wrap("`dbdyno rule show RULE` explains a finding.", width));
+    }
+    page(&lines)
+}
+
+/// Servers that run here and could not be read, before everything else.
+fn unreached(check: &Check, width: usize, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for server in &check.facts.unreached {
+        let label = "▲ not read";
+        let text = format!("{}: {}", view::unreached(server), server.why);
+        lines.extend(labelled(label, &text, Role::Warn, width, style));
+        if let Some(next) = &server.next {
+            lines.extend(hang(&format!("{INDENT}next: "), next, width));
+        }
+    }
+    lines
+}
+
+/// The text beside a label that is painted after the wrap: escape codes take no columns.
+fn labelled(label: &str, text: &str, role: Role, width: usize, style: Style) -> Vec<String> {
+    let first = format!("{label:<width$}", width = INDENT.len());
+    let mut lines = hang(&first, text, width);
+    if let Some(line) = lines.first_mut() {
+        *line = line.replacen(label, &style.paint(role, label), 1);
+    }
+    lines
+}
+
+fn finding(answer: &Answer, width: usize, style: Style) -> Vec<String> {
+    let (sign, role) = match answer.severity {
+        Severity::Critical => ("■", Role::Bad),
+        Severity::Warn => ("▲", Role::Warn),
+        Severity::Info => ("·", Role::Dim),
+    };
+    let label = format!("{sign} {}", answer.severity.as_str());
+    let mut lines = labelled(&label, &answer.message, role, width, style);
+    for step in &answer.steps {
+        lines.extend(step_lines(step, width, style));
+    }
+    for item in view::set_aside(answer) {
+        lines.extend(hang(&format!("{INDENT}set aside: "), &item, width));
+    }
+    let mut small = Vec::new();
+    for item in &answer.evidence {
+        let text = format!("{} = {} ({})", item.fact, item.value, item.origin);
+        small.extend(hang(INDENT, &text, width));
+    }
+    let text = format!("{} · {}", answer.rule, view::weight(answer));
+    small.extend(hang(INDENT, &text, width));
+    // A link that is broken over two lines cannot be followed.
+    let sources = answer.sources.iter();
+    small.extend(sources.map(|source| format!("{INDENT}{}", clean(source))));
+    lines.extend(painted(&small, Role::Dim, style));
+    lines
+}
+
+fn step_lines(step: &Step, width: usize, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(change) = view::change(step) {
+        lines.extend(painted(&hang(INDENT, &change, width), Role::Heading, style));
+    }
+    if let Some(why) = &step.why {
+        lines.extend(hang(INDENT, why, width));
+    }
+    if let Some(gives_up) = &step.gives_up {
+        lines.extend(hang(&format!("{INDENT}gives up: "), gives_up, width));
+    }
+    for way in &step.ways {
+        lines.extend(way_lines(way, width));
+    }
+    if let Some(place) = &step.place {
+        let text = format!("it stands at {}", view::place(place));
+        lines.extend(hang(INDENT, &text, width));
+    }
+    let conditions = hang(INDENT, &view::conditions(step), width);
+    lines.extend(painted(&conditions, Role::Dim, style));
+    lines
+}
+
+/// A statement or a line of a file is not wrapped: it is there to be copied.
+fn way_lines(way: &Way, width: usize) -> Vec<String> {
+    match way.kind {
+        WayKind::AlterSystem => vec![format!("{INDENT}  {}", clean(&way.text))],
+        WayKind::Conf => vec![format!("{INDENT}  or in its file: {}", clean(&way.text))],
+        WayKind::Action => hang(&format!("{INDENT}do: "), &way.text, width),
+    }
+}
+
+/// What follows the findings of one server.
+fn rest(assessment: &Assessment, told: &[&Answer], width: usize, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(text) = view::afterwards(told) {
+        lines.push(String::new());
+        lines.extend(wrap(&text, width));
+    }
+    let not_assessed = &assessment.not_assessed;
+    if !not_assessed.is_empty() {
+        let count = plural(not_assessed.len() as u64, "rule");
+        heading(&mut lines, &format!("Not assessed: {count}"), style);
+        for (why, rules) in by_reason(not_assessed) {
+            let text = format!("{why}: {}", rules.join(", "));
+            lines.extend(hang("  ", &text, width));
+        }
+    }
+    let (objects, grants) = view::grants(assessment);
+    if !grants.is_empty() {
+        heading(&mut lines, "Not read for want of privileges", style);
+        lines.extend(hang("  ", &objects.join(", "), width));
+        lines.push("  To open it:".to_owned());
+        lines.extend(grants.iter().map(|grant| format!("    {}", clean(grant))));
+        lines.extend(hang("  ", "`dbdyno grants` has it for any role.", width));
+    }
+    if !assessment.failures.is_empty() {
+        heading(&mut lines, "Could not be read", style);
+        for failure in &assessment.failures {
+            let text = format!("{}: {}", failure.collector, failure.why);
+            lines.extend(hang("  ", &text, width));
+        }
+    }
+    if !assessment.passed.is_empty() {
+        let count = plural(assessment.passed.len() as u64, "rule");
+        heading(&mut lines, &format!("Checked and fine: {count}"), style);
+        let names = if width < WIDE_ENOUGH_FOR_NAMES {
+            view::families(&assessment.passed)
+        } else {
+            assessment.passed.join(", ")
+        };
+        lines.extend(painted(&hang("  ", &names, width), Role::Dim, style));
+    }
+    if !assessment.not_applicable.is_empty() {
+        let count = plural(assessment.not_applicable.len() as u64, "rule");
+        heading(&mut lines, &format!("Not applicable: {count}"), style);
+        for (why, rules) in by_reason(&assessment.not_applicable) {
+            let text = format!("{why}: {}", rules.join(", "));
+            lines.extend(painted(&hang("  ", &text, width), Role::Dim, style));
+        }
+    }
+    lines
+}
+
+fn heading(lines: &mut Vec<String>, title: &str, style: Style) {
+    lines.push(String::new());
+    lines.push(style.paint(Role::Heading, title));
+}
+
+fn painted(lines: &[String], role: Role, style: Style) -> Vec<String> {
+    let lines = lines.iter();
+    lines.map(|line| style.paint(role, line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::testing;
+    use crate::testing::{visible_escapes, without_colour};
+    use crate::text::columns;
+
+    /// What is there to be copied or followed stays in one piece.
+    fn may_be_wide(line: &str) -> bool {
+        line.contains("://") || line.contains("ALTER SYSTEM") || line.contains("or in its file")
+    }
+
+    #[test]
+    fn pages() {
+        let check = testing::check();
+        for width in [60, 80, 120] {
+            let plain = check_page(&check, width, Style::Plain);
+            for line in plain.lines() {
+                assert!(columns(line) <= width || may_be_wide(line), "{line}");
+            }
+            insta::assert_snapshot!(format!("check_{width}_plain"), plain);
+            let coloured = check_page(&check, width, Style::Coloured);
+            assert_eq!(without_colour(&coloured), plain);
+            insta::assert_snapshot!(
+                format!("check_{width}_coloured"),
+                visible_escapes(&coloured)
+            );
+        }
+    }
+
+    #[test]
+    fn two_servers_have_a_section_each() {
+        let page = check_page(&testing::two_servers(), 80, Style::Plain);
+        insta::assert_snapshot!("check_two_servers", page);
+    }
+
+    #[test]
+    fn statements_are_whole_lines_at_any_width() {
+        let check = testing::check();
+        for width in [60, 80, 120] {
+            let page = check_page(&check, width, Style::Plain);
+            let statements: Vec<&str> = page
+                .lines()
+                .map(str::trim)
+                .filter(|line| line.starts_with("ALTER SYSTEM"))
+                .collect();
+            assert!(
+                statements.contains(&"ALTER SYSTEM SET shared_buffers = '6016MB';"),
+                "{page}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_narrow_terminal_counts_by_family_what_is_fine() {
+        let check = testing::check();
+        let narrow = check_page(&check, 60, Style::Plain);
+        assert!(narrow.contains("filesystem 1, kernel 2, postgres 2"));
+        let wide = check_page(&check, 80, Style::Plain);
+        assert!(wide.contains("kernel.clocksource, kernel.zone_reclaim"));
+    }
+
+    #[test]
+    fn a_host_without_a_server_says_so() {
+        let mut facts = testing::facts();
+        facts.postgres = None;
+        let said = crate::check::Said::default();
+        let assessment = crate::check::assessment(&facts, &said);
+        let check = crate::check::check_document(facts, vec![assessment], "0.1.0");
+        assert_eq!(
+            check_page(&check, 80, Style::Plain),
+            "No PostgreSQL server was found running here: this is the host alone.\n\nhost: no findings\n"
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! What a finding asks its reader to do: from which value to which, and the lines that do it.
+
+use dbdyno_model::check::{Place, Step, Way, WayKind};
+use dbdyno_model::postgres::Postgres;
+use dbdyno_model::{Change, Evidence, Finding, HostAction, Plan};
+
+use crate::plan::{alter_system_line, conf_line};
+
+/// The settings of the server first, then what is for the owner of the host.
+pub(super) fn steps(finding: &Finding, server: Option<&Postgres>, plan: &Plan) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for recommendation in &finding.recommendations {
+        let change = plan
+            .changes
+            .iter()
+            .find(|change| change.setting == recommendation.setting);
+        // What the solver did not take stands among the values set aside, or is so already.
+        let Some(change) = change else { continue };
+        let step = setting(finding, server, change);
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps.extend(
+        finding
+            .host_actions
+            .iter()
+            .map(|action| host(finding, action)),
+    );
+    steps
+}
+
+fn setting(finding: &Finding, server: Option<&Postgres>, change: &Change) -> Step {
+    Step {
+        subject: Some(change.setting.clone()),
+        current: Some(change.from.clone()),
+        recommended: Some(change.to.clone()),
+        why: Some(change.why.clone()),
+        class: Some(change.class),
+        needs: change.needs,
+        gives_up: change.gives_up.clone(),
+        ways: ways(change),
+        place: place(server, &change.setting),
+        decided_by: (change.rule != finding.rule).then(|| change.rule.clone()),
+    }
+}
+
+fn ways(change: &Change) -> Vec<Way> {
+    // No setting has such a name: a line of it would not be one line.
+    if change.setting.contains(char::is_control) {
+        return Vec::new();
+    }
+    let way = |kind, text: Option<String>| text.map(|text| Way { kind, text });
+    [
+        way(WayKind::AlterSystem, alter_system_line(change)),
+        way(WayKind::Conf, conf_line(change)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Where the present value of a setting stands, where the role may see it.
+pub(super) fn place(server: Option<&Postgres>, setting: &str) -> Option<Place> {
+    let setting = server?.setting(setting)?;
+    Some(Place {
+        file: setting.source_file.clone()?,
+        line: setting.source_line?,
+    })
+}
+
+fn host(finding: &Finding, action: &HostAction) -> Step {
+    let value = one_value(finding, &action.action);
+    let (subject, current, recommended) = match value {
+        Some((evidence, to)) => (
+            Some(evidence.fact.clone()),
+            Some(evidence.value.clone()),
+            Some(to),
+        ),
+        None => (None, None, None),
+    };
+    Step {
+        subject,
+        current,
+        recommended,
+        why: None,
+        class: None,
+        needs: action.needs,
+        gives_up: None,
+        ways: vec![Way {
+            kind: WayKind::Action,
+            text: action.action.clone(),
+        }],
+        place: None,
+        decided_by: None,
+    }
+}
+
+/// The evidence that the action gives another value, where it is one line with one.
+fn one_value<'a>(finding: &'a Finding, action: &str) -> Option<(&'a Evidence, String)> {
+    let device = between(action, "KERNEL==\"", '"');
+    finding.evidence.iter().find_map(|evidence| {
+        // A rule may show the same attribute of several devices.
+        let is_same = device.is_none_or(|device| {
+            let directory = format!("/{device}/");
+            evidence.origin.contains(&directory)
+        });
+        let to = assigned(action, &evidence.fact).filter(|_| is_same)?;
+        Some((evidence, to.to_owned()))
+    })
+}
+
+/// What a line of sysctl.d (`name = value`) or of a udev rule (`ATTR{queue/name}="value"`) assigns.
+fn assigned<'a>(action: &'a str, name: &str) -> Option<&'a str> {
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return None;
+    }
+    if let Some(value) = between(action, &format!("/{name}}}=\""), '"') {
+        return Some(value);
+    }
+    let start = format!("{name} = ");
+    let at = action.find(&start)?;
+    let is_word = at == 0 || action[..at].ends_with(char::is_whitespace);
+    let rest = action[at + start.len()..].trim_start();
+    let value = match rest.strip_prefix('\'') {
+        Some(quoted) => quoted.split_once('\'')?.0,
+        None => rest
+            .split_whitespace()
+            .next()?
+            .trim_end_matches([',', ';', '.']),
+    };
+    (is_word && !value.is_empty()).then_some(value)
+}
+
+fn between<'a>(text: &'a str, start: &str, end: char) -> Option<&'a str> {
+    let (_, rest) = text.split_once(start)?;
+    Some(rest.split_once(end)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::testing;
+    use dbdyno_model::check::Answer;
+
+    fn answer(rule: &str) -> Answer {
+        let check = testing::check();
+        let found = check.findings().find(|answer| answer.rule == rule);
+        found.unwrap_or_else(|| panic!("no {rule}")).clone()
+    }
+
+    #[test]
+    fn a_setting_goes_where_the_plan_takes_it_and_says_how() {
+        let answer = answer("postgres.shared_buffers");
+        let step = &answer.steps[0];
+        assert_eq!(step.subject.as_deref(), Some("shared_buffers"));
+        assert_eq!(step.current.as_deref(), Some("128MB"));
+        assert_eq!(step.recommended.as_deref(), Some("6016MB"));
+        assert_eq!(step.decided_by, None);
+        let ways: Vec<&str> = step.ways.iter().map(|way| way.text.as_str()).collect();
+        assert_eq!(
+            ways,
+            [
+                "ALTER SYSTEM SET shared_buffers = '6016MB';",
+                "shared_buffers = '6016MB'"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_loser_sees_the_value_that_was_taken_and_who_decided_it() {
+        let answer = answer("postgres.memory_twin");
+        assert_eq!(answer.steps[0].recommended.as_deref(), Some("6016MB"));
+        assert_eq!(
+            answer.steps[0].decided_by.as_deref(),
+            Some("postgres.shared_buffers")
+        );
+        assert_eq!(answer.set_aside.len(), 1);
+        assert_eq!(answer.set_aside[0].wanted, "4GB");
+    }
+
+    #[test]
+    fn a_line_of_the_host_shows_both_values() {
+        let answer = answer("kernel.swappiness");
+        let step = &answer.steps[0];
+        let value = (step.current.as_deref(), step.recommended.as_deref());
+        assert_eq!(value, (Some("60"), Some("1")));
+        assert_eq!(step.class, None);
+    }
+
+    #[test]
+    fn lines_are_read_and_prose_is_not() {
+        let udev = "ACTION==\"add|change\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"mq-deadline\" in /etc/x";
+        assert_eq!(assigned(udev, "scheduler"), Some("mq-deadline"));
+        let two = "vm.overcommit_memory = 2 and vm.overcommit_ratio = 80 in /etc/x";
+        assert_eq!(assigned(two, "vm.overcommit_ratio"), Some("80"));
+        assert_eq!(assigned(two, "overcommit_ratio"), None);
+        let quoted = "shared_preload_libraries = 'a, b', then CREATE EXTENSION b";
+        assert_eq!(assigned(quoted, "shared_preload_libraries"), Some("a, b"));
+        for (action, name) in [
+            ("add noatime to / in /etc/fstab", "mount options"),
+            ("end the session", ""),
+            ("x = ", "x"),
+            ("x = 'a", "x"),
+        ] {
+            assert_eq!(assigned(action, name), None, "{action}");
+        }
+    }
+
+    #[test]
+    fn each_device_keeps_its_own_value() {
+        let mut finding = testing::findings().remove(0);
+        let evidence = |device: &str, value: &str| Evidence {
+            fact: "scheduler".to_owned(),
+            value: value.to_owned(),
+            origin: format!("/sys/class/block/{device}/queue/scheduler"),
+        };
+        finding.evidence = vec![evidence("sda", "bfq"), evidence("sdb", "kyber")];
+        let action = "KERNEL==\"sdb\", ATTR{queue/scheduler}=\"none\" in /etc/x";
+        let (found, to) = one_value(&finding, action).unwrap();
+        assert_eq!((found.value.as_str(), to.as_str()), ("kyber", "none"));
+    }
+}

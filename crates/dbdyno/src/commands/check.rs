@@ -1,0 +1,102 @@
+//! `dbdyno check`: what is wrong with a host and its servers, and what to do about it.
+
+mod choice;
+
+use dbdyno_model::{Check, Facts, RuleText, Severity};
+use dbdyno_report::{
+    Said, assessment, check_document, check_markdown, check_page, check_sarif, keep_rules, to_json,
+};
+
+use crate::cli::{self, Level};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+use crate::target::resolve;
+use crate::{collecting, facts_file};
+use choice::Choice;
+
+pub(crate) fn run(
+    arguments: &cli::Check,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let choice = Choice::of(&arguments.only, &arguments.skip)?;
+    let facts = match &arguments.facts {
+        Some(path) => facts_file::read(path)?,
+        None => {
+            let target = arguments.target.as_deref().map(resolve).transpose()?;
+            collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?
+        }
+    };
+    if interrupt.is_set() {
+        let message = "interrupted: nothing was printed";
+        return Err(Failure::new(Exit::Interrupted, message, None));
+    }
+    let mut check = judge(facts);
+    keep_rules(&mut check, &|rule| choice.takes(rule));
+    let text = if arguments.json {
+        to_json(&check)
+    } else if arguments.sarif {
+        check_sarif(&check, &texts())
+    } else if arguments.markdown {
+        check_markdown(&check)
+    } else {
+        check_page(&check, printer.width(), printer.style())
+    };
+    printer.result(&text)?;
+    match arguments.fail_on {
+        Some(level) => cross(&check, level),
+        None => Ok(()),
+    }
+}
+
+/// Every rule on every server, and the solver's word on what they want.
+fn judge(facts: Facts) -> Check {
+    let assessments = facts.each().map(|facts| assessment(facts, &said(facts)));
+    let assessments = assessments.collect();
+    check_document(facts, assessments, env!("CARGO_PKG_VERSION"))
+}
+
+/// What the rules say of one server; the plan is the one that `tune` would show.
+fn said(facts: &Facts) -> Said {
+    let checked = dbdyno_rules::check(facts);
+    let plan = dbdyno_rules::plan(facts, &checked);
+    Said {
+        findings: checked.findings,
+        plan,
+        passed: checked.passed.into_iter().map(str::to_owned).collect(),
+        not_applicable: checked.not_applicable,
+    }
+}
+
+fn texts() -> Vec<RuleText> {
+    let rules = dbdyno_rules::catalogue();
+    rules.iter().map(dbdyno_rules::Rule::text).collect()
+}
+
+/// The code that a pipeline waits for.
+fn cross(check: &Check, level: Level) -> Result<(), Failure> {
+    let severity: Severity = level.severity();
+    let count = check
+        .findings()
+        .filter(|answer| answer.severity >= severity)
+        .count();
+    if count == 0 {
+        return Ok(());
+    }
+    let findings = if count == 1 {
+        "finding is"
+    } else {
+        "findings are"
+    };
+    let graver = match level {
+        Level::Critical => "critical",
+        Level::Warn => "warn or critical",
+        Level::Info => "info or graver",
+    };
+    Err(Failure::new(
+        Exit::Crossed,
+        format!("{count} {findings} {graver}, as --fail-on asks"),
+        None,
+    ))
+}

@@ -1,0 +1,105 @@
+//! Without a target: this host, and the servers that are found on it.
+
+use dbdyno_target::lab::Account;
+use serde_json::Value;
+
+use crate::Setup;
+
+/// Data directories of all servers that were read; those of other tests are among them.
+fn directories(facts: &Value) -> Vec<String> {
+    let others = facts["others"].as_array().into_iter().flatten();
+    std::iter::once(facts)
+        .chain(others)
+        .filter_map(|facts| facts["postgres"]["settings"]["data_directory"]["value"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_server_that_runs_here_is_found_and_read() {
+    let setup = Setup::start(&[("fsync", "off")]);
+    let data = setup.running.server.data().display().to_string();
+    let facts: Value = serde_json::from_str(&setup.does(&["collect", "--with-names"])).unwrap();
+    assert!(facts["host"].is_object());
+    assert!(
+        directories(&facts).contains(&data),
+        "{:?}",
+        directories(&facts)
+    );
+    let text = setup.does(&["check", "--json", "--with-names"]);
+    let check: Value = serde_json::from_str(&text).unwrap();
+    let read = directories(&check["facts"]);
+    let at = read
+        .iter()
+        .position(|directory| *directory == data)
+        .unwrap();
+    let assessment = &check["assessments"][at];
+    let found = assessment["findings"].as_array().unwrap();
+    assert!(
+        found
+            .iter()
+            .any(|finding| finding["rule"] == "postgres.fsync")
+    );
+    // Host and server belong together: the server's own process was looked at.
+    let facts = match at {
+        0 => &check["facts"],
+        at => &check["facts"]["others"][at - 1],
+    };
+    let process = &facts["host"]["server_process"]["value"];
+    assert_eq!(process["pid"], setup.running.server.pid());
+    // Whatever others do on this machine meanwhile, each section has a name of its own.
+    let assessments = check["assessments"].as_array().unwrap();
+    let mut names: Vec<&str> = assessments
+        .iter()
+        .map(|assessment| assessment["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), assessments.len());
+}
+
+#[test]
+fn needs_root_the_servers_account_is_let_in_by_peer() {
+    let setup = Setup::start(&[]);
+    let account = Account::for_server().unwrap().unwrap();
+    let mut client = setup.running.client();
+    if account.name != "postgres" {
+        let create = format!("CREATE ROLE \"{}\" LOGIN SUPERUSER", account.name);
+        client.batch_execute(&create).unwrap();
+    }
+    let hba = setup.running.server.data().join("pg_hba.conf");
+    std::fs::write(&hba, "local all all peer\n").unwrap();
+    client.batch_execute("SELECT pg_reload_conf()").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let data = setup.running.server.data().display().to_string();
+    let facts: Value = serde_json::from_str(&setup.does(&["collect", "--with-names"])).unwrap();
+    assert!(
+        directories(&facts).contains(&data),
+        "{}",
+        facts["unreached"]
+    );
+}
+
+#[test]
+fn a_server_that_lets_nobody_in_is_named_with_the_reason() {
+    let setup = Setup::start(&[]);
+    let hba = setup.running.server.data().join("pg_hba.conf");
+    std::fs::write(&hba, "local all all reject\n").unwrap();
+    let mut client = setup.running.client();
+    client.batch_execute("SELECT pg_reload_conf()").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let data = setup.running.server.data().display().to_string();
+    let check: Value =
+        serde_json::from_str(&setup.does(&["check", "--json", "--with-names"])).unwrap();
+    let unreached = check["facts"]["unreached"].as_array().unwrap();
+    let ours = unreached
+        .iter()
+        .find(|server| server["data_directory"] == data.as_str())
+        .unwrap_or_else(|| panic!("{unreached:?}"));
+    assert!(
+        ours["why"].as_str().unwrap().contains("pg_hba.conf"),
+        "{ours}"
+    );
+    assert!(ours["next"].is_string(), "{ours}");
+    assert!(setup.does(&["check"]).contains("not read"));
+}
