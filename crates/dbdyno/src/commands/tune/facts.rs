@@ -24,10 +24,14 @@ pub(super) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure>
     let postmaster = postmaster(&mut client);
     let root = Root::host();
     let begun = Instant::now();
-    let before = host::sample(&root);
+    let watched = HostOptions {
+        server_pid: postmaster,
+        ..HostOptions::default()
+    };
+    let before = (host::sample(&root), host::traffic(&root, &watched));
     let collected = postgres::collect(&mut client, &CollectOptions { window: WINDOW })
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-    let after = host::sample(&root);
+    let after = (host::sample(&root), host::traffic(&root, &watched));
     let seconds = begun.elapsed().as_secs_f64();
     let host = postmaster.map(|pid| {
         let data = data_directory(&collected.postgres, pid);
@@ -38,11 +42,16 @@ pub(super) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure>
         };
         let mut host = host::collect(&root, &options);
         host.vmstat = Sampled {
-            before: before.0,
-            after: after.0,
+            before: before.0.0,
+            after: after.0.0,
             seconds,
         };
         host.cpu_time = Sampled {
+            before: before.0.1,
+            after: after.0.1,
+            seconds,
+        };
+        host.traffic = Sampled {
             before: before.1,
             after: after.1,
             seconds,
