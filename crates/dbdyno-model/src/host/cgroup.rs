@@ -10,7 +10,7 @@ use super::{Stall, Throttling};
 #[serde(default)]
 pub struct Cgroup {
     /// Its directory.
-    pub path: String,
+    pub cgroup: String,
     pub memory_bytes: Option<u64>,
     /// How often the group's own limit was reached and nothing could be reclaimed (`oom`).
     pub out_of_memory: Option<u64>,

@@ -102,8 +102,8 @@ fn worst<'a>(host: &'a Host, quotas: &'a [CpuQuota]) -> Option<(&'a CpuQuota, Th
     quotas
         .iter()
         .filter_map(|quota| {
-            let group = groups.iter().find(|group| group.path == quota.cgroup)?;
-            let origin = format!("{}/cpu.stat", group.path);
+            let group = groups.iter().find(|group| group.cgroup == quota.cgroup)?;
+            let origin = format!("{}/cpu.stat", group.cgroup);
             Some((quota, group.throttling?, origin))
         })
         .filter(|(_, throttling, _)| throttling.periods >= ENOUGH_PERIODS)
@@ -148,8 +148,8 @@ mod tests {
             cpus,
         };
         host.cpu.quotas = Fact::known(vec![quota("/pod/db", 2.0), quota("/pod", 4.0)], "cgroup");
-        let group = |path: &str, throttled| Cgroup {
-            path: path.to_owned(),
+        let group = |cgroup: &str, throttled| Cgroup {
+            cgroup: cgroup.to_owned(),
             throttling: Some(Throttling {
                 periods: 6_000,
                 throttled,

@@ -92,7 +92,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 fn above(host: &Host) -> Option<Outcome> {
     let groups = host.cgroups.value()?;
     for group in groups {
-        let path = &group.path;
+        let path = &group.cgroup;
         if let Some(times @ 1..) = group.out_of_memory {
             let finding = RULE.finding(format!(
                 "the memory limit of cgroup {path} was reached {times} times with nothing left to \
@@ -163,7 +163,7 @@ mod tests {
     fn with_group(group: Cgroup) -> Facts {
         let mut facts = healthy();
         let group = Cgroup {
-            path: "/sys/fs/cgroup/database.slice".to_owned(),
+            cgroup: "/sys/fs/cgroup/database.slice".to_owned(),
             ..group
         };
         facts.host.as_mut().unwrap().cgroups = Fact::known(vec![group], "control groups");

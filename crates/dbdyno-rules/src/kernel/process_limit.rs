@@ -122,8 +122,13 @@ fn group_limits(host: &Host) -> Result<Vec<Limit>, Outcome> {
         .iter()
         .filter_map(|group| {
             let limit = group.tasks_max?;
-            let name = format!("pids.max of cgroup {}", group.path);
-            Some((limit, name, format!("{}/pids.max", group.path), "TasksMax"))
+            let name = format!("pids.max of cgroup {}", group.cgroup);
+            Some((
+                limit,
+                name,
+                format!("{}/pids.max", group.cgroup),
+                "TasksMax",
+            ))
         })
         .collect())
 }
@@ -138,7 +143,7 @@ mod tests {
     fn with_limits(tasks_max: Option<u64>, processes: Option<u64>) -> Facts {
         let mut facts = healthy();
         let group = Cgroup {
-            path: "/sys/fs/cgroup/system.slice/postgresql.service".to_owned(),
+            cgroup: "/sys/fs/cgroup/system.slice/postgresql.service".to_owned(),
             tasks_max,
             ..Cgroup::default()
         };

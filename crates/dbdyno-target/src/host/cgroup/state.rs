@@ -23,7 +23,7 @@ pub(in crate::host) fn collect(root: &Root, process: &str) -> Fact<Vec<Cgroup>> 
         };
         for branch in &groups.branches {
             for directory in &branch.directories {
-                if !found.iter().any(|known| known.path == *directory) {
+                if !found.iter().any(|known| known.cgroup == *directory) {
                     found.push(read(root, branch.version, directory));
                 }
             }
@@ -31,7 +31,7 @@ pub(in crate::host) fn collect(root: &Root, process: &str) -> Fact<Vec<Cgroup>> 
     }
     found.retain(|group| {
         let silent = Cgroup {
-            path: group.path.clone(),
+            cgroup: group.cgroup.clone(),
             ..Cgroup::default()
         };
         *group != silent
@@ -62,7 +62,7 @@ fn read(root: &Root, version: Version, directory: &str) -> Cgroup {
         ),
     };
     Cgroup {
-        path: directory.to_owned(),
+        cgroup: directory.to_owned(),
         memory_bytes: memory,
         out_of_memory,
         oom_kills,

@@ -125,7 +125,7 @@ fn every_group_above_the_server_tells_what_it_counts() {
     let root = tree("cgroup2-oom");
     let host = collect(&root, &options("/", None, Some(900)));
     let groups: &[Cgroup] = host.cgroups.value().unwrap();
-    let paths: Vec<&str> = groups.iter().map(|group| group.path.as_str()).collect();
+    let paths: Vec<&str> = groups.iter().map(|group| group.cgroup.as_str()).collect();
     assert_eq!(
         paths,
         [
@@ -151,7 +151,7 @@ fn groups_of_version_1_are_listed_controller_by_controller() {
     let host = collect(&root, &options("/", None, Some(4242)));
     let groups = host.cgroups.value().unwrap();
     let own = &groups[0];
-    assert_eq!(own.path, "/sys/fs/cgroup/memory/services/database");
+    assert_eq!(own.cgroup, "/sys/fs/cgroup/memory/services/database");
     assert_eq!(own.oom_kills, Some(0));
     assert!(groups.iter().any(|group| group.throttling.is_some()));
 }
