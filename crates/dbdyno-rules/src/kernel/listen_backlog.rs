@@ -116,7 +116,7 @@ pub(super) fn is_other_network(host: &Host) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, host, ok, process, unknown};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, process, unknown};
     use dbdyno_model::host::{ListenCounters, Sampled, Traffic};
     use dbdyno_model::{Fact, Facts, Severity};
 
@@ -162,6 +162,13 @@ mod tests {
     #[test]
     fn a_long_queue_without_overflows_is_fine() {
         ok(&RULE, &with(0, 4096));
+    }
+
+    #[test]
+    fn another_engine_is_not_applicable() {
+        let mut facts = with(5, 128);
+        facts.postgres = None;
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn group_limits(host: &Host) -> Result<Vec<Limit>, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, host, ok, process, set, unknown};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, process, set, unknown};
     use dbdyno_model::host::Cgroup;
     use dbdyno_model::{Fact, Facts};
 
@@ -182,6 +182,13 @@ mod tests {
     fn room_and_no_limit_are_fine() {
         ok(&RULE, &with_limits(None, None));
         ok(&RULE, &with_limits(Some(4096), Some(96_000)));
+    }
+
+    #[test]
+    fn another_engine_is_not_applicable() {
+        let mut facts = with_limits(Some(1), Some(1));
+        facts.postgres = None;
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

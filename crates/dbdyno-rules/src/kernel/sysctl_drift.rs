@@ -112,7 +112,8 @@ fn has_other_form(all: &[Assignment], name: &str) -> bool {
 mod tests {
     use super::RULE;
     use crate::kernel::owners::tests::configured;
-    use crate::testing::{finding, healthy, ok, unknown};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, unknown};
+    use dbdyno_model::Fact;
 
     #[test]
     fn a_value_that_the_next_boot_changes_is_found() {
@@ -153,6 +154,13 @@ mod tests {
                 true,
             ),
         );
+    }
+
+    #[test]
+    fn a_container_is_not_applicable() {
+        let mut facts = configured(&[("vm.swappiness", "1")], &[], true);
+        host(&mut facts).container = Fact::known(true, "/.dockerenv");
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

@@ -230,6 +230,13 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_that_was_not_read_is_unknown() {
+        let mut facts = configured(&[], &[], true);
+        host(&mut facts).tuned = Fact::unknown("permission denied", "/etc/tuned/active_profile");
+        assert_eq!(unknown(&RULE, &facts), "tuned's profile: permission denied");
+    }
+
+    #[test]
     fn no_profile_is_not_applicable_and_a_missing_one_unknown() {
         assert!(not_applicable(&RULE, &configured(&[], &[], true)).contains("no profile"));
         let mut facts = configured(&[], &[("cpu", "governor", "performance")], true);
