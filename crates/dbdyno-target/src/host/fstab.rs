@@ -6,6 +6,8 @@ use super::mounts::unescape;
 use super::root::Root;
 
 const FSTAB: &str = "/etc/fstab";
+/// Options of network file systems that say who logs in, and with what.
+const SECRET: [&str; 4] = ["cred", "pass", "user", "domain"];
 
 /// The options for one mount point; `None` where no line names it.
 pub fn fstab_options(text: &str, mount_point: &str) -> Option<Vec<String>> {
@@ -18,7 +20,13 @@ pub fn fstab_options(text: &str, mount_point: &str) -> Option<Vec<String>> {
         let point = unescape(fields.next()?);
         let _filesystem = fields.next()?;
         let options = fields.next()?;
-        (point == mount_point).then(|| options.split(',').map(unescape).collect())
+        (point == mount_point).then(|| {
+            options
+                .split(',')
+                .filter(|option| !SECRET.iter().any(|start| option.starts_with(start)))
+                .map(unescape)
+                .collect()
+        })
     })
 }
 
@@ -44,6 +52,8 @@ mod tests {
             ["noatime", "nobarrier"]
         );
         assert_eq!(fstab_options(text, "/odd"), None);
+        let login = "//nas/pg /pg cifs rw,username=me,password=secret 0 0\n";
+        assert_eq!(fstab_options(login, "/pg").unwrap(), ["rw"]);
         assert_eq!(fstab_options(text, "/data"), None);
     }
 }
