@@ -48,6 +48,33 @@ fuzz_target!(|bytes: &[u8]| {
         parse::number::<u64>(&text),
     );
     let _ = (parse::vendor(&text), parse::is_container_group(&text));
+    let _ = (
+        parse::entries(&text),
+        parse::sysctl_lines(&text, "/f"),
+        parse::sysctl_name(&text),
+    );
+    let _ = (parse::profile(&text, "/f"), parse::reapplies_sysctl(&text));
+    let _ = (parse::directives(&text, "/f"), parse::service(&text));
+    let _ = (parse::remove_ipc(&text), parse::remove_ipc_default(&text));
+    let _ = (parse::group_name(&text), parse::physical_volumes(&text));
+    let _ = (
+        parse::shared_memory(&text),
+        parse::libc(&text),
+        parse::libc_name_version(&text),
+    );
+    let _ = (parse::libc_banner_version(bytes), parse::status_uid(&text));
+    let _ = (
+        parse::confinement(&text),
+        parse::kernel_options(&text),
+        parse::fstab_options(&text, "/"),
+    );
+    let _ = (parse::diskstats(&text), parse::listening(&text));
+    let _ = (
+        parse::node(&text, 0),
+        parse::cache_max(&text),
+        parse::misaligned(&text),
+    );
+    let _ = parse::switch(&text);
     if let Ok(time) = parse::cpu_time(&text) {
         // The sum must not overflow either.
         let _ = time.total();

@@ -5,6 +5,8 @@
 
 mod bench;
 mod browser;
+#[cfg(test)]
+mod catalogue;
 mod command;
 mod generate;
 mod servers;

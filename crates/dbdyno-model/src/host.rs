@@ -6,6 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fact;
 
+mod boot;
+mod cgroup;
+mod counters;
+mod numa;
+mod process;
+mod time;
+mod volume;
+
+pub use boot::{SysctlLine, Tuned, TunedSetting};
+pub use cgroup::Cgroup;
+pub use counters::{DiskCounters, ListenCounters, Traffic};
+pub use numa::NumaNode;
+pub use process::{Libc, ServerProcess, Unit, UnitDirective};
+pub use time::TimeSync;
+pub use volume::{MountPoint, PhysicalVolume, VolumeGroup};
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -36,6 +52,31 @@ pub struct Host {
     pub energy_preferences: Fact<Vec<String>>,
     /// The server's main process; unknown where it is not visible from here.
     pub server_process: Fact<ServerProcess>,
+    /// Options of the kernel's command line that bear on a database (`elevator=noop`), and no others.
+    pub kernel_options: Fact<Vec<String>>,
+    /// What files of sysctl.d set, in the order in which systemd applies them: the last of a name wins.
+    pub sysctl_lines: Fact<Vec<SysctlLine>>,
+    pub tuned: Fact<Tuned>,
+    pub numa: Fact<Vec<NumaNode>>,
+    /// The server's control group and all above it, its own first.
+    pub cgroups: Fact<Vec<Cgroup>>,
+    pub traffic: Sampled<Traffic>,
+    pub time_sync: Fact<TimeSync>,
+    /// Database servers that run here, by the names of their programs: `mongod`, `postgres`.
+    pub engines: Fact<Vec<String>>,
+    /// `enforcing`, `permissive` or `disabled`.
+    pub selinux: Fact<String>,
+    pub apparmor: Fact<bool>,
+    /// Whether systemd-logind removes shared memory of users who log out.
+    pub removes_ipc: Fact<bool>,
+    /// Who made the machine and what it is called: a cloud's machine type stands here.
+    pub vendor: Fact<String>,
+    pub product: Fact<String>,
+    pub nvme_timeout_s: Fact<u64>,
+    /// What ZFS may keep in its cache (ARC).
+    pub zfs_cache_max_bytes: Fact<u64>,
+    /// File systems that the server sees.
+    pub mounts: Fact<Vec<MountPoint>>,
 }
 
 /// A set of counters read twice, with the seconds between.
@@ -112,6 +153,8 @@ pub struct Memory {
     pub swap_free_bytes: Fact<u64>,
     /// Devices and files that are swapped to (`/dev/zram0`); empty where swap is off.
     pub swap_devices: Fact<Vec<String>>,
+    /// Whether pages are compressed in memory on their way to swap.
+    pub zswap: Fact<bool>,
     pub commit_limit_bytes: Fact<u64>,
     pub committed_bytes: Fact<u64>,
     pub page_tables_bytes: Fact<u64>,
@@ -171,6 +214,13 @@ pub struct VmStat {
     pub pswpout: Option<u64>,
     pub compact_stall: Option<u64>,
     pub oom_kill: Option<u64>,
+    /// Pages that were taken from the node of the CPU that asked, and from another.
+    pub numa_local: Option<u64>,
+    pub numa_other: Option<u64>,
+    /// Pages that wait to be written, those under way, and how many make writers wait.
+    pub nr_dirty: Option<u64>,
+    pub nr_writeback: Option<u64>,
+    pub nr_dirty_threshold: Option<u64>,
 }
 
 /// /proc/stat's first line, in clock ticks.
@@ -215,6 +265,15 @@ pub struct Storage {
     pub free_inodes: Fact<u64>,
     /// From the mounted device down to the disks; empty for file systems without one.
     pub devices: Fact<Vec<BlockDevice>>,
+    /// The file system's block; on ZFS its record.
+    #[serde(default)]
+    pub block_bytes: Fact<u64>,
+    /// Whether the directory is exempt from copy-on-write (`chattr +C`).
+    #[serde(default)]
+    pub no_copy_on_write: Fact<bool>,
+    /// Mount options in /etc/fstab.
+    #[serde(default)]
+    pub fstab_options: Fact<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -236,12 +295,21 @@ pub struct BlockDevice {
     pub alignment_offset_bytes: Fact<u64>,
     #[serde(default)]
     pub physical_block_bytes: Fact<u64>,
+    /// Whether the kernel finds the device off the boundaries of those below it.
+    #[serde(default)]
+    pub misaligned: Fact<bool>,
+    /// The smallest request that costs no more than it must, for an array its chunk.
+    #[serde(default)]
+    pub minimum_io_bytes: Fact<u64>,
     /// The device's preferred size, for an array its full stripe; 0 where it has none.
     #[serde(default)]
     pub optimal_io_bytes: Fact<u64>,
     /// An md array's geometry and state.
     #[serde(default)]
     pub raid: Option<Raid>,
+    /// A logical volume's group.
+    #[serde(default)]
+    pub volume_group: Option<VolumeGroup>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -256,6 +324,11 @@ pub struct Raid {
     pub degraded_disks: Fact<u64>,
     /// `resync`, `bitmap`, `journal` or `ppl`: what closes the write hole.
     pub consistency_policy: Fact<String>,
+    /// `idle`, `resync`, `recover`, `check`, …
+    pub sync_action: Fact<String>,
+    /// Entries of RAID 4, 5 and 6 for stripes that are being written, and those in use.
+    pub stripe_cache_size: Fact<u64>,
+    pub stripe_cache_active: Fact<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,15 +351,4 @@ pub enum BlockDeviceKind {
 pub struct Virtualisation {
     /// `none`, or the hypervisor as far as it shows itself (`kvm`, `firecracker`, `amazon`, …).
     pub kind: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ServerProcess {
-    pub pid: u32,
-    pub oom_score_adj: Fact<i64>,
-    /// Soft limits by name of /proc/PID/limits; `None` is unlimited.
-    pub limits: BTreeMap<String, Option<u64>>,
-    pub swap_bytes: Fact<u64>,
-    pub resident_bytes: Fact<u64>,
 }

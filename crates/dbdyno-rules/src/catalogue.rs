@@ -4,11 +4,12 @@ use dbdyno_model::finding::NotAssessed;
 use dbdyno_model::{Facts, Finding, Outcome};
 
 use crate::Rule;
-use crate::{container, filesystem, hardware, kernel, maintenance, postgres};
+use crate::{cloud, container, filesystem, hardware, kernel, maintenance, postgres};
 
 /// All rules, in the order of their ids.
 pub fn catalogue() -> Vec<Rule> {
     let families = [
+        cloud::RULES,
         container::RULES,
         filesystem::RULES,
         hardware::RULES,
@@ -36,7 +37,11 @@ pub struct Checked {
 pub fn check(facts: &Facts) -> Checked {
     let mut checked = Checked::default();
     for rule in catalogue() {
-        match (rule.check)(facts) {
+        let outcome = match cloud::out_of_reach(&rule, facts) {
+            Some(why) => Outcome::NotApplicable(why),
+            None => (rule.check)(facts),
+        };
+        match outcome {
             Outcome::Ok => checked.passed.push(rule.id),
             Outcome::Finding(finding) => checked.findings.push(*finding),
             Outcome::Unknown(why) => {

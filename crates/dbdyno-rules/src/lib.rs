@@ -1,6 +1,8 @@
 //! The catalogue and the solver: Facts to Findings to Plan, without any I/O.
 
+mod arrays;
 pub mod catalogue;
+pub mod cloud;
 pub mod container;
 pub mod filesystem;
 pub mod formulas;

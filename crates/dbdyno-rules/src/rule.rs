@@ -322,9 +322,15 @@ impl RecommendationExt for Recommendation {
     }
 }
 
+/// Major and minor version in a kernel's release.
+pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|character: char| !character.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::humane_bytes;
+    use super::{humane_bytes, kernel_version};
 
     #[test]
     fn bytes_are_humane() {
@@ -334,5 +340,12 @@ mod tests {
         assert_eq!(humane_bytes(25_455_230_976), "23.7 GiB");
         assert_eq!(humane_bytes((1 << 30) - 1), "1 GiB");
         assert_eq!(humane_bytes(3 << 50), "3072 TiB");
+    }
+
+    #[test]
+    fn versions_are_read_from_releases() {
+        assert_eq!(kernel_version("5.14.0-427.el9.x86_64"), Some((5, 14)));
+        assert_eq!(kernel_version("6.18.44"), Some((6, 18)));
+        assert_eq!(kernel_version("rawhide"), None);
     }
 }

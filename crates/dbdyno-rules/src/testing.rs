@@ -1,6 +1,7 @@
 //! Facts that rule tests start from, and the words they assert with.
 
-use dbdyno_model::{Facts, Finding, Outcome};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Raid, Storage};
+use dbdyno_model::{Fact, Facts, Finding, Outcome};
 
 use crate::Rule;
 
@@ -79,4 +80,90 @@ pub(crate) fn configure(facts: &mut Facts, name: &str, value: &str) {
     if let Some(setting) = postgres(facts).settings.get_mut(name) {
         setting.source = "configuration file".to_owned();
     }
+}
+
+pub(crate) fn host(facts: &mut Facts) -> &mut Host {
+    facts.host.as_mut().expect("the captured facts have a host")
+}
+
+/// Changes the storage under data and write-ahead log.
+pub(crate) fn storage(facts: &mut Facts, change: impl Fn(&mut Storage)) {
+    let host = host(facts);
+    for fact in [&mut host.data, &mut host.wal] {
+        *fact = fact.clone().map(|mut storage| {
+            change(&mut storage);
+            storage
+        });
+    }
+}
+
+/// Changes the devices under data and write-ahead log, top first.
+pub(crate) fn devices(facts: &mut Facts, change: impl Fn(&mut Vec<BlockDevice>)) {
+    storage(facts, |storage| {
+        storage.devices = storage.devices.clone().map(|mut devices| {
+            change(&mut devices);
+            devices
+        });
+    });
+}
+
+/// The captured machine with its data on an md array, in chunks of 512 KiB.
+pub(crate) fn with_array(level: &str, disks: u64) -> Facts {
+    let mut facts = healthy();
+    let raid = Raid {
+        level: Fact::known(level.to_owned(), "/sys/block/md0/md/level"),
+        disks: Fact::known(disks, "/sys/block/md0/md/raid_disks"),
+        chunk_bytes: Fact::known(512 << 10, "/sys/block/md0/md/chunk_size"),
+        ..Raid::default()
+    };
+    devices(&mut facts, |devices| {
+        let array = BlockDevice {
+            name: "md0".to_owned(),
+            kind: BlockDeviceKind::MdRaid,
+            raid: Some(raid.clone()),
+            ..devices[0].clone()
+        };
+        devices.insert(0, array);
+    });
+    facts
+}
+
+/// Changes what the array says of itself.
+pub(crate) fn array(facts: &mut Facts, change: impl Fn(&mut Raid)) {
+    devices(facts, |devices| {
+        let raid = devices[0].raid.as_mut();
+        change(raid.expect("the facts have an array"));
+    });
+}
+
+/// Changes what is known of the server's process.
+pub(crate) fn process(
+    facts: &mut Facts,
+    change: impl FnOnce(&mut dbdyno_model::host::ServerProcess),
+) {
+    let fact = &mut host(facts).server_process;
+    *fact = fact.clone().map(|mut process| {
+        change(&mut process);
+        process
+    });
+}
+
+/// Gives the server's process a systemd unit whose file sets these.
+pub(crate) fn with_unit(facts: &mut Facts, directives: &[(&str, &str)]) {
+    let directives = (2_u32..)
+        .zip(directives)
+        .map(|(line, (name, value))| dbdyno_model::host::UnitDirective {
+            name: (*name).to_owned(),
+            value: (*value).to_owned(),
+            file: "/etc/systemd/system/postgresql@15-main.service.d/site.conf".to_owned(),
+            line,
+        })
+        .collect();
+    let unit = dbdyno_model::host::Unit {
+        name: "postgresql@15-main.service".to_owned(),
+        directives,
+    };
+    process(facts, |process| {
+        process.unit = Fact::known(unit, "systemd unit");
+    });
 }

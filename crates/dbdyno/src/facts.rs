@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ::postgres::Client;
 use dbdyno_model::facts::{Facts, Intent};
-use dbdyno_model::host::{CpuTime, Host, Sampled, VmStat};
+use dbdyno_model::host::{CpuTime, Host, Sampled, Traffic, VmStat};
 use dbdyno_model::{Connection, Fact};
 use dbdyno_target::connection;
 use dbdyno_target::host::{self, HostOptions, Root};
@@ -38,10 +38,14 @@ pub(crate) fn read(
 ) -> Result<Facts, Failure> {
     let root = Root::host();
     let begun = Instant::now();
-    let before = host::sample(&root);
+    let watched = HostOptions {
+        server_pid: postmaster,
+        ..HostOptions::default()
+    };
+    let before = Counters::read(&root, &watched);
     let collected = postgres::collect(client, &CollectOptions { window })
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-    let after = host::sample(&root);
+    let after = Counters::read(&root, &watched);
     let seconds = begun.elapsed().as_secs_f64();
     let host = postmaster.map(|pid| {
         let data = data_directory(&collected.postgres, pid);
@@ -74,9 +78,9 @@ pub(crate) fn empty(window: Duration) -> Facts {
 /// The host's facts alone, with its counters over the window.
 pub(crate) fn of_host_over(root: &Root, options: &HostOptions, window: Duration) -> Facts {
     let begun = Instant::now();
-    let before = host::sample(root);
+    let before = Counters::read(root, options);
     std::thread::sleep(window);
-    let after = host::sample(root);
+    let after = Counters::read(root, options);
     let seconds = begun.elapsed().as_secs_f64();
     let host = host::collect(root, options);
     Facts {
@@ -85,18 +89,38 @@ pub(crate) fn of_host_over(root: &Root, options: &HostOptions, window: Duration)
     }
 }
 
-/// What [`host::sample`] gives.
-type Counters = (Fact<VmStat>, Fact<CpuTime>);
+/// The host's counters at one moment.
+struct Counters {
+    vmstat: Fact<VmStat>,
+    cpu_time: Fact<CpuTime>,
+    traffic: Fact<Traffic>,
+}
+
+impl Counters {
+    fn read(root: &Root, options: &HostOptions) -> Self {
+        let (vmstat, cpu_time) = host::sample(root);
+        Self {
+            vmstat,
+            cpu_time,
+            traffic: host::traffic(root, options),
+        }
+    }
+}
 
 fn windowed(mut host: Host, before: Counters, after: Counters, seconds: f64) -> Host {
     host.vmstat = Sampled {
-        before: before.0,
-        after: after.0,
+        before: before.vmstat,
+        after: after.vmstat,
         seconds,
     };
     host.cpu_time = Sampled {
-        before: before.1,
-        after: after.1,
+        before: before.cpu_time,
+        after: after.cpu_time,
+        seconds,
+    };
+    host.traffic = Sampled {
+        before: before.traffic,
+        after: after.traffic,
         seconds,
     };
     host

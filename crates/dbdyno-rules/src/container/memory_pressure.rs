@@ -1,7 +1,9 @@
 //! The kernel killed processes of the server's cgroup for lack of memory.
 //!
 //! ## What it finds
-//! A count of out-of-memory kills above 0 in the server's own cgroup, since it was made.
+//! A count of out-of-memory kills above 0 in the server's own cgroup, since it was made. It is warned
+//! of where a group above reached its limit with nothing left to reclaim, and where a group's
+//! processes waited for memory in more than 10 % of the last minute.
 //!
 //! ## Why it matters
 //! A PostgreSQL backend that is killed takes all sessions with it: the postmaster restarts the
@@ -25,9 +27,10 @@
 //! - <https://docs.kernel.org/admin-guide/cgroup-v2.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "container.memory_pressure",
@@ -38,14 +41,21 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("memory_pressure.rs"),
 };
 
+const STALL_PERCENT: f64 = 10.0;
+
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let memory = &host(facts)?.memory;
-    let kills = need(&memory.oom_kills, "out-of-memory kills")?;
+    let host = host(facts)?;
+    let memory = &host.memory;
+    let kills = memory.oom_kills.get().unwrap_or(0);
     if kills == 0 {
+        if let Some(outcome) = above(host) {
+            return Ok(outcome);
+        }
+        need(&memory.oom_kills, "out-of-memory kills")?;
         return Ok(Outcome::Ok);
     }
     let limits = memory.limits.value().map_or(&[][..], Vec::as_slice);
@@ -79,12 +89,57 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// Groups that are short of memory although nothing of the server was killed.
+fn above(host: &Host) -> Option<Outcome> {
+    let groups = host.cgroups.value()?;
+    for group in groups {
+        let path = &group.cgroup;
+        if let Some(times @ 1..) = group.out_of_memory {
+            let finding = RULE.finding(format!(
+                "the memory limit of cgroup {path} was reached {times} times with nothing left to \
+                 reclaim: the kernel kills some process below it"
+            ));
+            return Some(
+                finding
+                    .severity(Severity::Warn)
+                    .evidence("oom", times, format!("{path}/memory.events.local"))
+                    .host_action(
+                        format!("raise memory.max of cgroup {path}, or lower what runs below it"),
+                        Needs::Online,
+                    )
+                    .into_outcome(),
+            );
+        }
+        let waited = group.memory_stall.map(|stall| stall.some_avg60);
+        if let Some(percent) = waited.filter(|percent| *percent > STALL_PERCENT) {
+            let percent = humane_number(percent);
+            let finding = RULE.finding(format!(
+                "processes of cgroup {path} waited for memory in {percent} % of the last minute"
+            ));
+            return Some(
+                finding
+                    .severity(Severity::Warn)
+                    .evidence("some avg60", &percent, format!("{path}/memory.pressure"))
+                    .host_action(
+                        format!(
+                            "raise memory.high and memory.max of cgroup {path}, or lower \
+                             shared_buffers and work_mem"
+                        ),
+                        Needs::Online,
+                    )
+                    .into_outcome(),
+            );
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, unknown};
-    use dbdyno_model::Fact;
-    use dbdyno_model::host::MemoryLimit;
+    use dbdyno_model::host::{Cgroup, MemoryLimit, Stall};
+    use dbdyno_model::{Fact, Facts, Severity};
 
     #[test]
     fn kills_are_found_with_the_limit() {
@@ -104,6 +159,45 @@ mod tests {
             "raise memory.max of cgroup /docker/db above 2 GiB, or lower shared_buffers and \
              work_mem"
         );
+    }
+
+    fn with_group(group: Cgroup) -> Facts {
+        let mut facts = healthy();
+        let group = Cgroup {
+            cgroup: "/sys/fs/cgroup/database.slice".to_owned(),
+            ..group
+        };
+        facts.host.as_mut().unwrap().cgroups = Fact::known(vec![group], "control groups");
+        facts
+    }
+
+    #[test]
+    fn a_group_above_that_ran_out_is_warned_of() {
+        let facts = with_group(Cgroup {
+            out_of_memory: Some(3),
+            ..Cgroup::default()
+        });
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"the memory limit of cgroup /sys/fs/cgroup/database.slice was reached 3 times with nothing left to reclaim: the kernel kills some process below it");
+        assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn a_group_that_waits_for_memory_is_warned_of() {
+        let stall = |some_avg60| Stall {
+            some_avg10: some_avg60,
+            some_avg60,
+            some_total_us: 0,
+        };
+        let waits = |percent| {
+            with_group(Cgroup {
+                memory_stall: Some(stall(percent)),
+                ..Cgroup::default()
+            })
+        };
+        let finding = finding(&RULE, &waits(18.5));
+        assert!(finding.message.ends_with("in 18.5 % of the last minute"));
+        ok(&RULE, &waits(2.0));
     }
 
     #[test]

@@ -19,9 +19,9 @@
 //! The move needs the server stopped and the files copied.
 //!
 //! ## When it does not apply
-//! ext4, XFS and ZFS pass (ZFS has rules of its own). A directory that was made with `chattr +C` on
-//! btrfs is fine, but the attribute is not collected. File systems that this rule does not know are
-//! not assessed.
+//! ext4, XFS and ZFS pass (ZFS has rules of its own), and so does a directory on btrfs that was made
+//! with `chattr +C`; the attribute shows to the directory's owner and to root only. File systems
+//! that this rule does not know are not assessed.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/creating-cluster.html>
@@ -107,7 +107,9 @@ fn judge(storage: &Storage) -> Judgement {
         "overlay" | "overlayfs" | "aufs" => "the data vanish with the container",
         "nfs" | "nfs4" if has("hard") && !has("soft") => return Judgement::Fine,
         "nfs" | "nfs4" => "without the mount option hard a network fault becomes an I/O error",
-        "btrfs" if has("nodatacow") => return Judgement::Fine,
+        "btrfs" if has("nodatacow") || storage.no_copy_on_write.get() == Some(true) => {
+            return Judgement::Fine;
+        }
         "btrfs" => "copy-on-write scatters files unless the directory was made with chattr +C",
         "9p" | "virtiofs" | "cifs" | "smb3" | "vfat" | "msdos" | "exfat" | "ntfs" | "ntfs3" => {
             "it does not promise what fsync and rename must keep"
@@ -141,7 +143,7 @@ fn mend(storage: &Storage) -> (String, Needs) {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, unknown};
+    use crate::testing::{finding, healthy, ok, storage, unknown};
     use dbdyno_model::{Fact, Facts, Needs, Severity};
 
     fn on(filesystem: &str, options: &[&str]) -> Facts {
@@ -181,6 +183,11 @@ mod tests {
         ok(&RULE, &healthy());
         ok(&RULE, &on("xfs", &["rw"]));
         ok(&RULE, &on("btrfs", &["rw", "nodatacow"]));
+        let mut facts = on("btrfs", &["rw"]);
+        storage(&mut facts, |storage| {
+            storage.no_copy_on_write = Fact::known(true, "FS_IOC_GETFLAGS");
+        });
+        ok(&RULE, &facts);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The file system does not flush the disk's cache.
 //!
 //! ## What it finds
-//! `nobarrier` or `barrier=0` among the mount options.
+//! `nobarrier` or `barrier=0` among the mount options; `nobarrier` or `barrier` in /etc/fstab for XFS
+//! on Linux 4.19 or later, which is warned of.
 //!
 //! ## Why it matters
 //! Without barriers fsync returns before the drive has emptied its cache. A power cut then loses
 //! commits that were acknowledged, and may write a data page but not the log record that belongs to
-//! it: the database is corrupt, and recovery cannot tell.
+//! it: the database is corrupt, and recovery cannot tell. XFS dropped the option in Linux 4.19: a
+//! line that still has it fails to mount at the next boot.
 //!
 //! ## What to do
 //! Remove the option from /etc/fstab and mount again with barriers.
@@ -16,16 +18,17 @@
 //!
 //! ## When it does not apply
 //! File systems without that option. On ext4 it is tolerable only where every cache below keeps its
-//! content through a power cut. XFS dropped the option in Linux 4.19.
+//! content through a power cut.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/ext4.html>
 //! - <https://docs.kernel.org/admin-guide/xfs.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::{Host, Storage};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, settle, storages};
+use crate::rule::{FindingExt, Rule, host, kernel_version, settle, storages};
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.write_barriers",
@@ -80,6 +83,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
             .into_outcome());
     }
+    if let Some(outcome) = storages.iter().find_map(|storage| refused(host, storage)) {
+        return Ok(outcome);
+    }
     if storages
         .iter()
         .any(|storage| WITH_BARRIERS.contains(&storage.filesystem.as_str()))
@@ -94,11 +100,42 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     )))
 }
 
+/// An option in /etc/fstab that XFS no longer knows: the mount of the next boot fails.
+fn refused(host: &Host, storage: &Storage) -> Option<Outcome> {
+    let options = storage.fstab_options.value()?;
+    let option = options
+        .iter()
+        .find(|option| matches!(option.as_str(), "nobarrier" | "barrier"))?;
+    let release = host.kernel_release.value()?;
+    let is_new = kernel_version(release).is_some_and(|version| version >= (4, 19));
+    if storage.filesystem != "xfs" || !is_new {
+        return None;
+    }
+    let mount = &storage.mount_point;
+    Some(
+        RULE.finding(format!(
+            "/etc/fstab mounts {mount} (xfs) with {option}, which Linux {release} does not know: \
+             the next mount fails"
+        ))
+        .severity(Severity::Warn)
+        .evidence(
+            "options in fstab",
+            options.join(","),
+            &storage.fstab_options.origin,
+        )
+        .host_action(
+            format!("remove {option} from the line of {mount} in /etc/fstab"),
+            Needs::Online,
+        )
+        .into_outcome(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok};
-    use dbdyno_model::{Fact, Facts};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, storage};
+    use dbdyno_model::{Fact, Facts, Severity};
 
     fn mounted(filesystem: &str, option: &str) -> Facts {
         let mut facts = healthy();
@@ -120,6 +157,20 @@ mod tests {
                 .action
                 .ends_with("mount -o remount,barrier=1 /")
         );
+    }
+
+    #[test]
+    fn a_line_in_fstab_that_xfs_refuses_is_warned_of() {
+        let mut facts = mounted("xfs", "noatime");
+        storage(&mut facts, |storage| {
+            let options = vec!["noatime".to_owned(), "nobarrier".to_owned()];
+            storage.fstab_options = Fact::known(options, "/etc/fstab");
+        });
+        let warned = finding(&RULE, &facts);
+        insta::assert_snapshot!(warned.message, @"/etc/fstab mounts / (xfs) with nobarrier, which Linux 6.18.44 does not know: the next mount fails");
+        assert_eq!(warned.severity, Severity::Warn);
+        host(&mut facts).kernel_release = Fact::known("4.18.0-553.el8".to_owned(), "osrelease");
+        ok(&RULE, &facts);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sizing and rate formulas, each a named function with its unit and its source.
 
 pub mod memory;
+pub mod storage;
 pub mod vacuum;
 pub mod wal;
 

@@ -1,7 +1,9 @@
 //! A CPU frequency governor that waits for load before it raises the clock.
 //!
 //! ## What it finds
-//! CPUs under the governors `ondemand`, `conservative`, `schedutil` or `userspace`.
+//! CPUs under the governors `ondemand`, `conservative`, `schedutil` or `userspace`, under `powersave`
+//! of a driver that takes it literally, or with an energy preference below `balance_performance`
+//! where the processor scales itself (intel_pstate and amd-pstate in their active modes).
 //!
 //! ## Why it matters
 //! A database at low concurrency works in bursts of microseconds between waits for disk and
@@ -9,20 +11,22 @@
 //! the clock low just when a query comes.
 //!
 //! ## What to do
-//! Choose the governor `performance`, by tuned or cpupower.
+//! Choose the governor `performance`, by tuned or cpupower; where the processor scales itself, the
+//! energy preference `performance`.
 //!
 //! ## Risk
 //! None to data. Power and heat.
 //!
 //! ## When it does not apply
-//! Virtual machines without cpufreq: the hypervisor owns the clock. `powersave` is not assessed:
-//! under intel_pstate and amd-pstate with hardware-managed states it is not the old slowest clock,
-//! and the driver and its energy preference are not collected.
+//! Virtual machines without cpufreq: the hypervisor owns the clock. Under intel_pstate and
+//! amd-pstate `powersave` is not the old slowest clock: with hardware-managed states the energy
+//! preference decides, and without them the rule is not assessed.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/pm/cpufreq.html> (unverified)
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
@@ -37,6 +41,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const LOAD_DRIVEN: [&str; 4] = ["ondemand", "conservative", "schedutil", "userspace"];
+/// Drivers under which the processor chooses its clock.
+const SELF_SCALING: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
+const FAST: [&str; 2] = ["performance", "balance_performance"];
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -78,11 +85,54 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         None => Err(Outcome::Unknown(
             "CPU frequency governors: none is listed".to_owned(),
         )),
-        Some(other) => Err(Outcome::Unknown(format!(
-            "scaling_driver and energy_performance_preference: not collected, and what {other} \
-             means depends on them"
-        ))),
+        Some(other) => under_powersave(host, other),
     }
+}
+
+/// What `powersave` means depends on who carries it out.
+fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
+    let drivers = need_ref(&host.frequency_drivers, "scaling_driver")?;
+    let finding = if drivers
+        .iter()
+        .all(|driver| SELF_SCALING.contains(&driver.as_str()))
+    {
+        let preferences = need_ref(&host.energy_preferences, "energy_performance_preference")?;
+        let slow = preferences
+            .iter()
+            .find(|preference| !FAST.contains(&preference.as_str()));
+        let Some(slow) = slow else {
+            return Ok(Outcome::Ok);
+        };
+        RULE.finding(format!(
+            "the processor's energy preference is {slow}: it holds the clock back under short bursts"
+        ))
+        .evidence(
+            "energy_performance_preference",
+            preferences.join(", "),
+            &host.energy_preferences.origin,
+        )
+        .host_action(
+            "echo performance | tee \
+             /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference, and to keep \
+             it: tuned-adm profile throughput-performance",
+            Needs::Online,
+        )
+    } else {
+        RULE.finding(format!(
+            "the CPU frequency governor is {governor} under {}: the clock stays at its lowest",
+            drivers.join(", ")
+        ))
+        .evidence(
+            "scaling_driver",
+            drivers.join(", "),
+            &host.frequency_drivers.origin,
+        )
+        .host_action(
+            "tuned-adm profile throughput-performance, or cpupower frequency-set -g performance",
+            Needs::Online,
+        )
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]
@@ -113,6 +163,36 @@ mod tests {
     #[test]
     fn powersave_depends_on_the_driver() {
         assert!(unknown(&RULE, &with_governors(&["powersave"])).starts_with("scaling_driver"));
+    }
+
+    fn powersave(driver: &str, preferences: &[&str]) -> Facts {
+        let mut facts = with_governors(&["powersave"]);
+        let host = facts.host.as_mut().unwrap();
+        host.frequency_drivers = Fact::known(vec![driver.to_owned()], "scaling_driver");
+        if !preferences.is_empty() {
+            let all = preferences.iter().map(|name| (*name).to_owned()).collect();
+            host.energy_preferences = Fact::known(all, "energy_performance_preference");
+        }
+        facts
+    }
+
+    #[test]
+    fn where_the_processor_scales_itself_its_preference_decides() {
+        let slow = powersave("intel_pstate", &["balance_performance", "power"]);
+        let finding = finding(&RULE, &slow);
+        insta::assert_snapshot!(finding.message, @"the processor's energy preference is power: it holds the clock back under short bursts");
+        ok(&RULE, &powersave("intel_pstate", &["balance_performance"]));
+        ok(&RULE, &powersave("amd-pstate-epp", &["performance"]));
+        assert_eq!(
+            unknown(&RULE, &powersave("intel_pstate", &[])),
+            "energy_performance_preference: not collected"
+        );
+    }
+
+    #[test]
+    fn elsewhere_powersave_is_the_lowest_clock() {
+        let finding = finding(&RULE, &powersave("acpi-cpufreq", &[]));
+        insta::assert_snapshot!(finding.message, @"the CPU frequency governor is powersave under acpi-cpufreq: the clock stays at its lowest");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! Partitions under the data directory or the write-ahead log whose start (in 512-byte sectors) is
-//! not a multiple of 1 MiB. One that is a multiple of 4 KiB is only told.
+//! not a multiple of 1 MiB, or that the kernel finds off the physical blocks of their disk. A start
+//! that is a multiple of 4 KiB is only told.
 //!
 //! ## Why it matters
 //! A page that straddles two physical sectors or two chunks of a RAID stripe costs two operations,
@@ -17,28 +18,32 @@
 //! The partition's content is lost: it needs a migration.
 //!
 //! ## When it does not apply
-//! File systems on a whole disk. Where a stripe is wider than 1 MiB, or LVM starts its own data
-//! elsewhere, this rule does not see it.
+//! File systems on a whole disk. Where LVM begins inside a partition or an array is
+//! hardware.lvm_alignment's; a stripe unit wider than 1 MiB is not looked at.
 //!
 //! ## Sources
 //! - <https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block>
+//! - Aligning IO on a hard disk RAID – the Benchmarks (2011-06-09)
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::formulas::storage::SECTOR_BYTES;
 use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.partition_alignment",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block"],
+    sources: &[
+        "https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block",
+        "Aligning IO on a hard disk RAID – the Benchmarks (2011-06-09)",
+    ],
     check,
     source_text: include_str!("partition_alignment.rs"),
 };
 
-const SECTOR_BYTES: u64 = 512;
 const PAGE_BYTES: u64 = 4096;
 const BOUNDARY_BYTES: u64 = 1 << 20;
 
@@ -65,6 +70,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .filter(|(_, bytes)| bytes % BOUNDARY_BYTES != 0)
         .min_by_key(|(_, bytes)| bytes % PAGE_BYTES == 0);
     let Some((partition, bytes)) = worst else {
+        if let Some(partition) = partitions.iter().find(|p| p.misaligned.get() == Some(true)) {
+            return Ok(off_its_disk(partition));
+        }
         return match partitions
             .iter()
             .find(|partition| partition.start_sector.is_none())
@@ -108,10 +116,35 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// A start on the boundary, of a disk whose own blocks are shifted.
+fn off_its_disk(partition: &BlockDevice) -> Outcome {
+    let name = &partition.name;
+    let offset = match partition.alignment_offset_bytes.get() {
+        Some(bytes) => format!("{bytes} bytes"),
+        None => "by an offset that no start would mend".to_owned(),
+    };
+    RULE.finding(format!(
+        "the kernel finds {name} off the physical blocks of its disk ({offset}): pages straddle two \
+         of them"
+    ))
+    .evidence(
+        "alignment_offset",
+        &offset,
+        &partition.alignment_offset_bytes.origin,
+    )
+    .host_action(
+        format!(
+            "make {name} anew where `parted --align optimal` puts it, and restore the data"
+        ),
+        Needs::Migration,
+    )
+    .into_outcome()
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
+    use crate::testing::{devices, finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::host::BlockDeviceKind;
     use dbdyno_model::{Fact, Facts, Severity};
 
@@ -146,6 +179,17 @@ mod tests {
             finding(&RULE, &starting_at(Some(64))).severity,
             Severity::Info
         );
+    }
+
+    #[test]
+    fn a_shifted_disk_is_found_though_the_start_is_round() {
+        let mut facts = starting_at(Some(2048));
+        devices(&mut facts, |devices| {
+            devices[0].misaligned = Fact::known(true, "alignment_offset");
+            devices[0].alignment_offset_bytes = Fact::known(3584, "alignment_offset");
+        });
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"the kernel finds vda1 off the physical blocks of its disk (3584 bytes): pages straddle two of them");
     }
 
     #[test]

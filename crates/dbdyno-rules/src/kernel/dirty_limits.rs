@@ -108,7 +108,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(need(&host.memory.available_bytes, "available memory")?)
         ),
     };
-    Ok(RULE
+    let mut finding = RULE
         .finding(format!(
             "{} of written pages may pile up in memory before writers wait ({from})",
             humane_bytes(bytes)
@@ -117,15 +117,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "dirty limit in bytes",
             bytes,
             "/proc/sys/vm and /proc/meminfo",
-        )
-        .host_action(LINES, Needs::Online)
-        .into_outcome())
+        );
+    let now = host.vmstat.latest().and_then(|sample| {
+        let waiting = sample.nr_dirty?.saturating_add(sample.nr_writeback?);
+        Some((waiting, sample.nr_dirty_threshold?))
+    });
+    if let Some((waiting, threshold)) = now {
+        finding = finding.evidence(
+            "pages that wait now",
+            format!("{waiting}; writers wait from {threshold} on"),
+            &host.vmstat.after.origin,
+        );
+    }
+    Ok(finding.host_action(LINES, Needs::Online).into_outcome())
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, unknown};
+    use dbdyno_model::host::VmStat;
     use dbdyno_model::{Fact, Facts};
 
     fn with(sysctls: &[(&str, i64)]) -> Facts {
@@ -150,6 +161,23 @@ mod tests {
             finding.host_actions[0].action,
             "vm.dirty_background_bytes = 67108864 and vm.dirty_bytes = 536870912 in \
              /etc/sysctl.d/90-dbdyno.conf"
+        );
+    }
+
+    #[test]
+    fn what_waits_now_is_shown() {
+        let mut facts = healthy();
+        let after = VmStat {
+            nr_dirty: Some(900),
+            nr_writeback: Some(100),
+            nr_dirty_threshold: Some(892_045),
+            ..VmStat::default()
+        };
+        facts.host.as_mut().unwrap().vmstat.after = Fact::known(after, "/proc/vmstat");
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.evidence[1].value,
+            "1000; writers wait from 892045 on"
         );
     }
 

@@ -23,6 +23,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::unit::{directive, drop_in};
 use crate::rule::{FindingExt, Rule, host, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -56,6 +57,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if adjustment < 0 {
         return Ok(Outcome::Ok);
     }
+    // The files may be right already, and the process older than they are.
+    let configured =
+        directive(host, "OOMScoreAdjust").filter(|directive| directive.value.starts_with('-'));
+    let action = match configured {
+        Some(directive) => format!(
+            "restart the server: {}:{} sets OOMScoreAdjust={}, which this process does not have",
+            directive.file, directive.line, directive.value
+        ),
+        None => format!(
+            "in {}: OOMScoreAdjust=-1000, Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj, \
+             Environment=PG_OOM_ADJUST_VALUE=0",
+            drop_in(host)
+        ),
+    };
     Ok(RULE
         .finding(format!(
             "the postmaster's oom_score_adj is {adjustment}: the out-of-memory killer may take the \
@@ -63,19 +78,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("oom_score_adj", adjustment, &process.oom_score_adj.origin)
-        .host_action(
-            "in a drop-in of the server's systemd unit (systemctl edit): OOMScoreAdjust=-1000, \
-             Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj, \
-             Environment=PG_OOM_ADJUST_VALUE=0",
-            Needs::Restart,
-        )
+        .host_action(action, Needs::Restart)
         .into_outcome())
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
+    use crate::testing::{finding, healthy, not_applicable, ok, unknown, with_unit};
     use dbdyno_model::{Fact, Facts};
 
     fn adjusted(value: i64) -> Facts {
@@ -95,6 +105,23 @@ mod tests {
             finding.host_actions[0]
                 .action
                 .contains("OOMScoreAdjust=-1000")
+        );
+    }
+
+    #[test]
+    fn the_units_own_drop_in_is_named_and_a_stale_process_told_from_it() {
+        let mut facts = healthy();
+        with_unit(&mut facts, &[]);
+        assert!(finding(&RULE, &facts).host_actions[0].action.starts_with(
+            "in [Service] of /etc/systemd/system/postgresql@15-main.service.d/90-dbdyno.conf: \
+             OOMScoreAdjust=-1000"
+        ));
+        with_unit(&mut facts, &[("OOMScoreAdjust", "-900")]);
+        assert_eq!(
+            finding(&RULE, &facts).host_actions[0].action,
+            "restart the server: \
+             /etc/systemd/system/postgresql@15-main.service.d/site.conf:2 sets \
+             OOMScoreAdjust=-900, which this process does not have"
         );
     }
 

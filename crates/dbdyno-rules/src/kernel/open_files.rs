@@ -23,8 +23,10 @@
 //! - <https://www.postgresql.org/docs/current/kernel-resources.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::unit::{directive, drop_in};
 use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -80,22 +82,35 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                  of {per_process}"
             ))
             .evidence(LIMIT, limit, format!("/proc/{}/limits", process.pid))
-            .host_action(
-                format!(
-                    "LimitNOFILE={} in a drop-in of the server's systemd unit (systemctl edit)",
-                    per_process.saturating_mul(2)
-                ),
-                Needs::Restart,
-            )
+            .host_action(action(host, per_process), Needs::Restart)
             .into_outcome()),
         _ => file_max.map(|_| Outcome::Ok),
+    }
+}
+
+fn action(host: &Host, per_process: u64) -> String {
+    // The files may be right already, and the process older than they are.
+    let configured = directive(host, "LimitNOFILE").filter(|directive| {
+        let soft = directive.value.split(':').next().unwrap_or_default();
+        soft == "infinity" || soft.parse::<u64>().is_ok_and(|soft| soft >= per_process)
+    });
+    match configured {
+        Some(directive) => format!(
+            "restart the server: {}:{} sets LimitNOFILE={}, which this process does not have",
+            directive.file, directive.line, directive.value
+        ),
+        None => format!(
+            "LimitNOFILE={} in {}",
+            per_process.saturating_mul(2),
+            drop_in(host)
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, set, unknown};
+    use crate::testing::{finding, healthy, ok, set, unknown, with_unit};
     use dbdyno_model::{Fact, Facts};
 
     fn limited(limit: Option<u64>) -> Facts {
@@ -117,6 +132,24 @@ mod tests {
             finding.host_actions[0]
                 .action
                 .starts_with("LimitNOFILE=8000 in")
+        );
+    }
+
+    #[test]
+    fn a_unit_that_is_right_already_asks_for_a_restart() {
+        let mut facts = limited(Some(1024));
+        set(&mut facts, "max_files_per_process", "4000");
+        with_unit(&mut facts, &[("LimitNOFILE", "65536:524288")]);
+        assert!(
+            finding(&RULE, &facts).host_actions[0]
+                .action
+                .starts_with("restart the server: /etc/systemd/system/")
+        );
+        with_unit(&mut facts, &[("LimitNOFILE", "2048")]);
+        assert!(
+            finding(&RULE, &facts).host_actions[0]
+                .action
+                .starts_with("LimitNOFILE=8000 in [Service] of")
         );
     }
 

@@ -18,9 +18,10 @@
 //! Try it at the busiest hour, with a look at Committed_AS.
 //!
 //! ## When it does not apply
-//! Hosts shared with other services, which dbdyno cannot tell: judge that yourself. Containers,
-//! servers under a cgroup's memory limit (the group runs out first), lab servers, and hosts that
-//! have committed too much already: protect the postmaster there (kernel.oom_protection).
+//! Hosts shared with other services, which dbdyno cannot tell: judge that yourself (beside MongoDB
+//! it is kernel.overcommit_conflict's). Containers, servers under a cgroup's memory limit (the
+//! group runs out first), lab servers, and hosts that have committed too much already: protect the
+//! postmaster there (kernel.oom_protection).
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/kernel-resources.html>
@@ -30,6 +31,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Memory;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::overcommit_conflict::runs_mongodb;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -104,6 +106,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "a container does not own the host".to_owned(),
         ));
     }
+    if runs_mongodb(host) {
+        return Err(Outcome::NotApplicable(
+            "MongoDB runs here too: see kernel.overcommit_conflict".to_owned(),
+        ));
+    }
     let memory = &host.memory;
     let total = need(&memory.total_bytes, "memory size")?;
     let limits = need_ref(&memory.limits, "memory limits of the cgroups")?;
@@ -150,6 +157,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::{Commit, RULE};
+    use crate::kernel::overcommit_conflict::tests::with_engines;
     use crate::testing::{finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::host::MemoryLimit;
     use dbdyno_model::{Fact, Facts};
@@ -186,6 +194,13 @@ mod tests {
         assert_eq!(commit.limit(80), 39_200_000_000);
         // 90 % of 44 GB are 39.6, of which swap is 4: 35.6/44 = 80.9 %.
         assert_eq!(commit.ratio(), Some(81));
+    }
+
+    #[test]
+    fn beside_mongodb_another_rule_answers() {
+        let facts = with_engines(&["mongod", "postgres"]);
+        assert!(not_applicable(&RULE, &facts).contains("overcommit_conflict"));
+        finding(&RULE, &with_engines(&["postgres"]));
     }
 
     #[test]

@@ -16,12 +16,14 @@
 //! None to data. It takes effect at once and can be set back.
 //!
 //! ## When it does not apply
-//! Hosts without swap.
+//! Hosts without swap, and those that swap to compressed memory (zram, or zswap in front of the
+//! disk): there a high value may be right.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/sysctl/vm.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Memory;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, host, need, settle};
@@ -43,6 +45,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     if need(&host.memory.swap_total_bytes, "swap size")? == 0 {
         return Err(Outcome::NotApplicable("the host has no swap".to_owned()));
+    }
+    if let Some(why) = compressed(&host.memory) {
+        return Err(Outcome::NotApplicable(why.to_owned()));
     }
     let fact = host
         .sysctl
@@ -68,10 +73,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// Whether pages go to compressed memory and not to a disk.
+fn compressed(memory: &Memory) -> Option<&'static str> {
+    let devices = memory.swap_devices.value().map_or(&[][..], Vec::as_slice);
+    if !devices.is_empty() && devices.iter().all(|one| one.starts_with("/dev/zram")) {
+        return Some("the host swaps to compressed memory (zram)");
+    }
+    (memory.zswap.get() == Some(true))
+        .then_some("what is swapped is compressed in memory first (zswap)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok};
+    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::Fact;
 
     fn with_swappiness(value: i64) -> dbdyno_model::Facts {
@@ -107,6 +122,26 @@ mod tests {
     #[test]
     fn one_is_fine() {
         ok(&RULE, &with_swappiness(1));
+    }
+
+    #[test]
+    fn compressed_memory_is_not_applicable() {
+        let mut facts = with_swappiness(100);
+        let memory = &mut facts.host.as_mut().unwrap().memory;
+        memory.swap_devices = Fact::known(vec!["/dev/zram0".to_owned()], "/proc/swaps");
+        assert!(not_applicable(&RULE, &facts).contains("zram"));
+        let memory = &mut facts.host.as_mut().unwrap().memory;
+        memory.swap_devices = Fact::known(vec!["/dev/sda2".to_owned()], "/proc/swaps");
+        finding(&RULE, &facts);
+        facts.host.as_mut().unwrap().memory.zswap = Fact::known(true, "zswap");
+        assert!(not_applicable(&RULE, &facts).contains("zswap"));
+    }
+
+    #[test]
+    fn what_was_not_read_is_unknown() {
+        let mut facts = with_swappiness(60);
+        facts.host.as_mut().unwrap().sysctl.remove("vm.swappiness");
+        assert_eq!(unknown(&RULE, &facts), "vm.swappiness: not collected");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! ## What it finds
 //! Pages read from swap in the window, tasks that waited for memory in more than 10 % of the last
-//! minute (pressure stall information), or a postmaster with more than 1 % of its resident size in
-//! swap. Swapping over less than a minute, and what was swapped out long ago, are warned of; the
-//! rest is critical.
+//! minute or of the window (pressure stall information), or a postmaster with more than 1 % of its
+//! resident size in swap. What lasted less than a minute, and what was swapped out long ago, are
+//! warned of; the rest is critical.
 //!
 //! ## Why it matters
 //! A cache in swap is slower than no cache: a hit costs a disk read, and the kernel writes
@@ -91,16 +91,37 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 fn pressure(host: &Host) -> Result<Option<Sign>, Outcome> {
     let fact = &host.pressure.memory;
     let stall = need(fact, "memory pressure")?;
-    Ok((stall.some_avg60 > PRESSURE_PERCENT).then(|| {
-        let percent = humane_number(stall.some_avg60);
-        Sign {
-            severity: Severity::Critical,
-            words: format!("tasks waited for memory in {percent} % of the last minute"),
-            fact: "memory some avg60",
-            value: percent,
-            origin: fact.origin.clone(),
-        }
+    if stall.some_avg60 <= PRESSURE_PERCENT {
+        return Ok(pressure_in_window(host));
+    }
+    let percent = humane_number(stall.some_avg60);
+    Ok(Some(Sign {
+        severity: Severity::Critical,
+        words: format!("tasks waited for memory in {percent} % of the last minute"),
+        fact: "memory some avg60",
+        value: percent,
+        origin: fact.origin.clone(),
     }))
+}
+
+/// What began less than a minute ago.
+fn pressure_in_window(host: &Host) -> Option<Sign> {
+    let window = &host.traffic;
+    let stalled_us_per_s = window.rate(|traffic| {
+        let stall = traffic.pressure.memory.get()?;
+        Some(stall.some_total_us as f64)
+    })?;
+    let percent = stalled_us_per_s / 10_000.0;
+    (percent > PRESSURE_PERCENT).then(|| {
+        let (percent, seconds) = (humane_number(percent), humane_number(window.seconds));
+        Sign {
+            severity: Severity::Warn,
+            words: format!("tasks waited for memory in {percent} % of the last {seconds} s"),
+            fact: "memory some",
+            value: percent,
+            origin: host.pressure.memory.origin.clone(),
+        }
+    })
 }
 
 fn swapped_in(host: &Host) -> Result<Option<Sign>, Outcome> {
@@ -148,7 +169,7 @@ fn swapped_out(host: &Host) -> Result<Option<Sign>, Outcome> {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, unknown};
-    use dbdyno_model::host::{Stall, VmStat};
+    use dbdyno_model::host::{Pressure, Sampled, Stall, Traffic, VmStat};
     use dbdyno_model::{Fact, Facts, Severity};
 
     fn with_swap(pages_in: u64, seconds: f64) -> Facts {
@@ -197,6 +218,38 @@ mod tests {
         assert_eq!(
             finding.message,
             "the postmaster has 1 MiB in swap and 30 MiB in memory"
+        );
+        assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn pressure_that_has_just_begun_is_warned_of() {
+        let mut facts = healthy();
+        let sample = |some_total_us| {
+            let stall = Stall {
+                some_avg10: 0.0,
+                some_avg60: 0.0,
+                some_total_us,
+            };
+            let pressure = Pressure {
+                memory: Fact::known(stall, "/proc/pressure/memory"),
+                ..Pressure::default()
+            };
+            let traffic = Traffic {
+                pressure,
+                ..Traffic::default()
+            };
+            Fact::known(traffic, "/proc/pressure")
+        };
+        facts.host.as_mut().unwrap().traffic = Sampled {
+            before: sample(1_000),
+            after: sample(501_000),
+            seconds: 2.0,
+        };
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.message,
+            "tasks waited for memory in 25 % of the last 2 s"
         );
         assert_eq!(finding.severity, Severity::Warn);
     }

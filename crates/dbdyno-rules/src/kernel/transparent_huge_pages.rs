@@ -16,7 +16,8 @@
 //! None to data. Programs on the host that gain from `always` lose that gain.
 //!
 //! ## When it does not apply
-//! Other engines than PostgreSQL; MongoDB 8 and later wants the reverse.
+//! Other engines than PostgreSQL; MongoDB 8 and later wants the reverse, and on a host of both it is
+//! kernel.transparent_huge_pages_conflict's.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/mm/transhuge.html>
@@ -25,6 +26,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::overcommit_conflict::runs_mongodb;
 use crate::rule::{FindingExt, Rule, host, humane_number, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -46,6 +48,11 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
     let host = host(facts)?;
+    if runs_mongodb(host) {
+        return Err(Outcome::NotApplicable(
+            "MongoDB runs here too: see kernel.transparent_huge_pages_conflict".to_owned(),
+        ));
+    }
     let fact = &host.transparent_huge_pages.enabled;
     let enabled = need_ref(fact, "transparent huge pages")?;
     if enabled != "always" {
@@ -74,6 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::kernel::overcommit_conflict::tests::with_engines;
     use crate::testing::{finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::host::VmStat;
     use dbdyno_model::{Fact, Facts};
@@ -109,6 +117,14 @@ mod tests {
                 .message
                 .ends_with("3 times a second now")
         );
+    }
+
+    #[test]
+    fn beside_mongodb_another_rule_answers() {
+        let mut facts = with_engines(&["mongod", "postgres"]);
+        facts.host.as_mut().unwrap().transparent_huge_pages =
+            always().host.unwrap().transparent_huge_pages;
+        assert!(not_applicable(&RULE, &facts).contains("huge_pages_conflict"));
     }
 
     #[test]

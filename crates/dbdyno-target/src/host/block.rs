@@ -7,7 +7,7 @@ use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid};
 
 use super::mounts::Mount;
 use super::root::Root;
-use super::text;
+use super::{lvm, text};
 
 const BLOCK: &str = "/sys/block";
 /// More devices under one file system are a loop or a storage array beyond a list.
@@ -136,8 +136,11 @@ fn partition(root: &Root, name: &str, directory: &str) -> BlockDevice {
         nr_requests: of_disk(directory),
         alignment_offset_bytes: root.fact(&format!("{directory}/alignment_offset"), alignment),
         physical_block_bytes: of_disk(directory),
+        misaligned: root.fact(&format!("{directory}/alignment_offset"), misaligned),
+        minimum_io_bytes: of_disk(directory),
         optimal_io_bytes: of_disk(directory),
         raid: None,
+        volume_group: None,
     }
 }
 
@@ -157,6 +160,8 @@ fn whole(root: &Root, name: &str) -> BlockDevice {
         nr_requests: root.fact(&queue("nr_requests"), text::number),
         alignment_offset_bytes: root.fact(&format!("{directory}/alignment_offset"), alignment),
         physical_block_bytes: root.fact(&queue("physical_block_size"), text::number),
+        misaligned: root.fact(&format!("{directory}/alignment_offset"), misaligned),
+        minimum_io_bytes: root.fact(&queue("minimum_io_size"), text::number),
         optimal_io_bytes: root.fact(&queue("optimal_io_size"), text::number),
         raid: root.exists(&md).then(|| Raid {
             level: root.fact(&format!("{md}/level"), text::phrase),
@@ -164,7 +169,11 @@ fn whole(root: &Root, name: &str) -> BlockDevice {
             chunk_bytes: root.fact(&format!("{md}/chunk_size"), text::first_number),
             degraded_disks: root.fact(&format!("{md}/degraded"), text::number),
             consistency_policy: root.fact(&format!("{md}/consistency_policy"), text::phrase),
+            sync_action: root.fact(&format!("{md}/sync_action"), text::phrase),
+            stripe_cache_size: root.fact(&format!("{md}/stripe_cache_size"), text::number),
+            stripe_cache_active: root.fact(&format!("{md}/stripe_cache_active"), text::number),
         }),
+        volume_group: lvm::volume_group(root, &directory),
     }
 }
 
@@ -182,6 +191,11 @@ pub fn alignment(text: &str) -> Result<u64, String> {
         -1 => Err("the kernel finds no alignment that fits the devices below".into()),
         offset => u64::try_from(offset).map_err(|_| format!("not an offset: {offset}")),
     }
+}
+
+/// Whether a device starts off the boundaries of those below it; -1 says that no start would fit.
+pub fn misaligned(text: &str) -> Result<bool, String> {
+    text::number::<i64>(text).map(|offset| offset != 0)
 }
 
 /// What a device is, by the name that its driver gives it.
@@ -217,6 +231,8 @@ mod tests {
         assert!(scheduler("mq-deadline").is_err());
         assert_eq!(alignment("512\n"), Ok(512));
         assert!(alignment("-1").unwrap_err().contains("no alignment"));
+        assert_eq!(misaligned("-1\n"), Ok(true));
+        assert_eq!(misaligned("0"), Ok(false));
         assert_eq!(kind("nvme0n1"), BlockDeviceKind::Nvme);
         assert_eq!(kind("md127"), BlockDeviceKind::MdRaid);
         assert_eq!(kind("zram0"), BlockDeviceKind::Other);

@@ -1,5 +1,7 @@
 //! The control groups above a process, in both versions of the hierarchy, and the limits they set.
 
+mod state;
+
 use std::collections::BTreeSet;
 
 use dbdyno_model::host::{CpuQuota, MemoryLimit, Throttling};
@@ -7,6 +9,8 @@ use dbdyno_model::host::{CpuQuota, MemoryLimit, Throttling};
 use super::mounts::{self, Mount};
 use super::root::Root;
 use super::text;
+
+pub(super) use state::collect as states;
 
 /// v1 writes "unlimited" as the largest multiple of the page size below 2^63; no machine has 2^62 bytes.
 const UNLIMITED_BYTES: u64 = 1 << 62;

@@ -6,7 +6,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::host::ServerProcess;
 
 use super::root::Root;
-use super::text;
+use super::{maps, text, unit};
 
 /// Soft limits by name; `None` is unlimited. A line that does not parse is left out.
 pub fn limits(text: &str) -> BTreeMap<String, Option<u64>> {
@@ -37,6 +37,30 @@ pub fn status_bytes(text: &str, name: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("too large: {kib} kB"))
 }
 
+/// Who a process runs as: the first of the four numbers.
+pub fn status_uid(text: &str) -> Result<u32, String> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))
+        .ok_or("the kernel does not show it")?;
+    text::number(line.split_whitespace().next().unwrap_or_default())
+}
+
+/// What a security module says of a process; the text may end in a zero byte.
+pub fn confinement(text: &str) -> Result<String, String> {
+    text::phrase(text.trim_end_matches('\0'))
+}
+
+/// Whether a process is in the network that this program sees.
+fn same_network(root: &Root, directory: &str) -> Fact<bool> {
+    let own = root.link("/proc/self/ns/net");
+    let path = format!("{directory}/ns/net");
+    match (own, root.link(&path)) {
+        (Some(own), Some(other)) => Fact::known(own == other, path),
+        _ => Fact::unknown("the network namespaces are not visible here", path),
+    }
+}
+
 pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
     let Some(pid) = pid else {
         return Fact::unknown("the server's process is not visible from here", "");
@@ -53,6 +77,7 @@ pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
             .and_then(|status| status_bytes(&status, name));
         Fact::from_result(result, format!("{status_path} {name}"))
     };
+    let (shared_memory_bytes, libc) = maps::collect(root, pid);
     let process = ServerProcess {
         pid,
         oom_score_adj: root.fact(&format!("{directory}/oom_score_adj"), text::number),
@@ -62,6 +87,15 @@ pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
             .unwrap_or_default(),
         swap_bytes: size("VmSwap"),
         resident_bytes: size("VmRSS"),
+        uid: Fact::from_result(
+            status.clone().and_then(|status| status_uid(&status)),
+            format!("{status_path} Uid"),
+        ),
+        shared_memory_bytes,
+        libc,
+        unit: unit::collect(root, &pid.to_string()),
+        confinement: root.fact(&format!("{directory}/attr/current"), confinement),
+        same_network: same_network(root, &directory),
     };
     Fact::known(process, directory)
 }
@@ -86,5 +120,11 @@ mod tests {
         assert_eq!(status_bytes(status, "VmSwap"), Ok(0));
         assert!(status_bytes(status, "VmPeak").is_err());
         assert!(status_bytes("VmRSS: 18446744073709551615 kB", "VmRSS").is_err());
+        assert_eq!(
+            status_uid("Name:\tpostgres\nUid:\t115\t116\t115\t115\n"),
+            Ok(115)
+        );
+        assert!(status_uid("Gid:\t1\n").is_err());
+        assert_eq!(confinement("unconfined\n\0").as_deref(), Ok("unconfined"));
     }
 }

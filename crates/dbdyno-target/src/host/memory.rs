@@ -6,6 +6,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::host::Memory;
 
 use super::cgroup::Groups;
+use super::module;
 use super::mounts::unescape;
 use super::root::Root;
 
@@ -91,6 +92,7 @@ pub(super) fn collect(root: &Root, process: &str) -> Memory {
         swap_total_bytes: field("SwapTotal"),
         swap_free_bytes: field("SwapFree"),
         swap_devices: root.fact("/proc/swaps", swaps),
+        zswap: module::is_on(root, "zswap", "enabled"),
         commit_limit_bytes: field("CommitLimit"),
         committed_bytes: field("Committed_AS"),
         page_tables_bytes: field("PageTables"),

@@ -2,7 +2,13 @@
 
 use std::path::Path;
 
+use dbdyno_model::Fact;
+use dbdyno_model::host::MountPoint;
+
 use super::root::Root;
+
+/// More are those of many containers on one machine.
+const MOST_POINTS: usize = 1024;
 
 /// One mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +113,22 @@ pub(super) fn read(root: &Root, process: &str) -> Result<Vec<Mount>, String> {
         return Err(format!("{path}: it names no mount"));
     }
     Ok(mounts)
+}
+
+/// Mount points with their file systems, of several at one point the last.
+pub(super) fn points(root: &Root, process: &str) -> Fact<Vec<MountPoint>> {
+    let points = read(root, process).map(|mounts| {
+        let mut points: Vec<MountPoint> = Vec::new();
+        for mount in mounts.into_iter().take(MOST_POINTS) {
+            points.retain(|known| known.path != mount.mount_point);
+            points.push(MountPoint {
+                path: mount.mount_point,
+                filesystem: mount.filesystem,
+            });
+        }
+        points
+    });
+    Fact::from_result(points, format!("/proc/{process}/mountinfo"))
 }
 
 #[cfg(test)]

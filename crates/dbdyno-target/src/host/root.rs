@@ -91,7 +91,8 @@ impl Root {
         }
     }
 
-    fn read_at_most(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+    /// The beginning of a file, text or not.
+    pub(super) fn read_at_most(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         // Without NONBLOCK, a pipe where a file should be would hold us for ever.
         let nonblock = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new()

@@ -16,6 +16,7 @@ pub(super) struct Space {
     pub(super) free_bytes: Fact<u64>,
     pub(super) total_inodes: Fact<u64>,
     pub(super) free_inodes: Fact<u64>,
+    pub(super) block_bytes: Fact<u64>,
 }
 
 /// The space of the file system that holds a path as this process sees it.
@@ -35,6 +36,7 @@ pub(super) fn of_path(root: &Root, path: &Path) -> Space {
         free_bytes: fact(|stat| bytes(stat.f_bavail, stat.f_frsize)),
         total_inodes: fact(|stat| inodes(stat, stat.f_files)),
         free_inodes: fact(|stat| inodes(stat, stat.f_favail)),
+        block_bytes: fact(|stat| Ok(stat.f_frsize)),
     }
 }
 

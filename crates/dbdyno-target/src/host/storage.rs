@@ -7,7 +7,7 @@ use dbdyno_model::host::Storage;
 
 use super::root::{ReadError, Root};
 use super::space::{self, Space};
-use super::{block, mounts};
+use super::{block, fstab, mounts};
 
 /// `process` is `self` or the server's number, whose mounts then count.
 pub(super) fn collect(root: &Root, process: &str, directory: &Path) -> Fact<Storage> {
@@ -23,19 +23,19 @@ fn storage(root: &Root, process: &str, directory: &Path) -> Result<Storage, Stri
     let path = real_path(root, process, directory)?;
     let mount = mounts::of_path(&mounts, &path)
         .ok_or_else(|| format!("no mount holds {}", path.display()))?;
-    let space = if space::is_ours(root, process, mount) {
-        space::of_path(root, &path)
+    let seen_at = if space::is_ours(root, process, mount) {
+        path.clone()
     } else {
         // The server lives among other mounts; its own root shows them, to those who may look.
-        let inside = format!("/proc/{process}/root");
-        space::of_path(root, &Path::new(&inside).join(strip_slash(&path)))
+        Path::new(&format!("/proc/{process}/root")).join(strip_slash(&path))
     };
     let Space {
         total_bytes,
         free_bytes,
         total_inodes,
         free_inodes,
-    } = space;
+        block_bytes,
+    } = space::of_path(root, &seen_at);
     Ok(Storage {
         path: path.display().to_string(),
         mount_point: mount.mount_point.clone(),
@@ -47,7 +47,28 @@ fn storage(root: &Root, process: &str, directory: &Path) -> Result<Storage, Stri
         total_inodes,
         free_inodes,
         devices: block::under(root, mount),
+        block_bytes,
+        no_copy_on_write: no_copy_on_write(root, &mount.filesystem, &seen_at),
+        fstab_options: fstab::options(root, &mount.mount_point),
     })
+}
+
+/// Whether new files in the directory are overwritten in place although the file system is btrfs.
+fn no_copy_on_write(root: &Root, filesystem: &str, directory: &Path) -> Fact<bool> {
+    let origin = format!("FS_IOC_GETFLAGS {}", directory.display());
+    if filesystem != "btrfs" {
+        return Fact::unknown("only btrfs has the attribute", origin);
+    }
+    if !root.is_live() {
+        return Fact::unknown("only the running machine tells it", origin);
+    }
+    let flags = std::fs::File::open(directory)
+        .map_err(|error| error.to_string())
+        .and_then(|open| rustix::fs::ioctl_getflags(open).map_err(|errno| errno.to_string()));
+    Fact::from_result(
+        flags.map(|flags| flags.contains(rustix::fs::IFlags::NOCOW)),
+        origin,
+    )
 }
 
 /// The directory with its links followed: `pg_wal` is often a link to another disk.

@@ -6,6 +6,7 @@ use super::{HostOptions, Root, collect, sample};
 use dbdyno_model::Fact;
 use dbdyno_model::host::{BlockDeviceKind, Host, Storage};
 
+mod constructed;
 mod noise;
 
 fn tree(name: &str) -> Root {

@@ -13,6 +13,11 @@ pub fn vmstat(text: &str) -> Result<VmStat, String> {
         pswpout: counter(text, "pswpout"),
         compact_stall: counter(text, "compact_stall"),
         oom_kill: counter(text, "oom_kill"),
+        numa_local: counter(text, "numa_local"),
+        numa_other: counter(text, "numa_other"),
+        nr_dirty: counter(text, "nr_dirty"),
+        nr_writeback: counter(text, "nr_writeback"),
+        nr_dirty_threshold: counter(text, "nr_dirty_threshold"),
     };
     if counters == VmStat::default() {
         return Err("none of the counters is there".into());

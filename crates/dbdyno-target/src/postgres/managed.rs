@@ -13,7 +13,7 @@ pub(super) const SUBJECT: Subject = Subject::new("postgres.managed", "pg_roles")
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     roles: BTreeSet<String>,
-    /// Placeholder settings, which pg_settings does not list.
+    /// Placeholder settings, which pg_settings does not list, and functions of a service's own.
     placeholders: BTreeSet<String>,
 }
 
@@ -48,7 +48,9 @@ const PLACEHOLDERS: [&str; 2] = ["cnpg.config_sha256", "neon.timeline_id"];
 pub(super) fn read(client: &mut Client, _version: u32) -> Result<Signs, Error> {
     const SQL: &str = "SELECT rolname::text, true FROM pg_roles WHERE rolname = ANY($1) \
          UNION ALL SELECT name, false FROM unnest($2::text[]) name \
-         WHERE current_setting(name, true) <> ''";
+         WHERE current_setting(name, true) <> '' \
+         UNION ALL SELECT proname::text, false FROM pg_proc \
+         WHERE proname = 'aurora_version' AND pronamespace = 'pg_catalog'::regnamespace";
     let roles: Vec<&str> = ROLES.iter().map(|(role, _)| *role).collect();
     let mut signs = Signs::default();
     for row in client.query(SQL, &[&roles, &PLACEHOLDERS.as_slice()])? {
@@ -64,6 +66,10 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<Signs, Error> {
 
 /// The manager's name, where there is one.
 pub(super) fn detect(settings: &BTreeMap<String, Setting>, signs: &Signs) -> Option<String> {
+    // Aurora also has everything that betrays RDS.
+    if signs.placeholders.contains("aurora_version") {
+        return Some("Amazon Aurora".into());
+    }
     let value = |name: &str| {
         settings
             .get(name)
@@ -141,6 +147,8 @@ mod tests {
         assert_eq!(detect(&settings(&plain), &none), None);
         let rds = settings(&[("rds.force_ssl", "1", "default")]);
         assert_eq!(detect(&rds, &none).unwrap(), "Amazon RDS");
+        let aurora = detect(&rds, &signs(&["rdsadmin"], &["aurora_version"]));
+        assert_eq!(aurora.unwrap(), "Amazon Aurora");
         let azure = detect(&settings(&plain), &signs(&["azuresu"], &[]));
         assert_eq!(azure.unwrap(), "Azure Database for PostgreSQL");
         let cnpg = detect(&settings(&plain), &signs(&[], &["cnpg.config_sha256"]));

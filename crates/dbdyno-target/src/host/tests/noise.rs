@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::host::{Root, collect, parse, sample};
+use crate::host::{Root, collect, parse, sample, traffic};
 
 /// Text made of pieces that the parsers look for, which plain noise would seldom hit.
 fn pieces() -> impl Strategy<Value = String> {
@@ -17,6 +17,16 @@ fn pieces() -> impl Strategy<Value = String> {
         Just("0-3,"),
         Just("Max open files  "),
         Just("VmRSS:"),
+        Just("[Service]\nLimitNOFILE=1"),
+        Just("[main]\ninclude="),
+        Just("vm/swappiness = 1"),
+        Just("vg { physical_volumes {"),
+        Just("pe_start = 9"),
+        Just("}"),
+        Just("7f00-7f10 rw-s 0 0:1 1 /dev/zero (deleted)"),
+        Just("TcpExt: ListenOverflows ListenDrops"),
+        Just("Node 0 MemTotal: 5 kB"),
+        Just("8 0 sda 1 2 3 4 5 6 7 8 9 10"),
         Just("99999999999999999999999"),
         Just("-1"),
         Just("["),
@@ -43,6 +53,11 @@ const NOISY: &[&str] = &[
     "proc/cpuinfo",
     "proc/vmstat",
     "proc/swaps",
+    "proc/cmdline",
+    "proc/diskstats",
+    "proc/1/comm",
+    "proc/7/comm",
+    "proc/self/net/netstat",
     "proc/1/cgroup",
     "proc/self/cgroup",
     "proc/self/mountinfo",
@@ -50,6 +65,15 @@ const NOISY: &[&str] = &[
     "proc/pressure/cpu",
     "proc/sys/vm/swappiness",
     "sys/devices/system/cpu/online",
+    "sys/devices/system/node/online",
+    "sys/devices/system/node/node0/meminfo",
+    "sys/module/zswap/parameters/enabled",
+    "sys/fs/selinux/enforce",
+    "etc/fstab",
+    "etc/sysctl.d/a.conf",
+    "etc/tuned/active_profile",
+    "etc/tuned/a/tuned.conf",
+    "etc/systemd/logind.conf",
     "sys/block/sda/dev",
     "sys/block/sda/sda1/partition",
     "sys/block/sda/sda1/dev",
@@ -72,6 +96,17 @@ proptest! {
         let _ = (parse::cpu_list(&text), parse::first_number(&text), parse::flag(&text));
         let _ = (parse::phrase(&text), parse::selected(&text), parse::number::<u64>(&text));
         let _ = (parse::vendor(&text), parse::acpi_vendor(&bytes), parse::is_container_group(&text));
+        let _ = (parse::entries(&text), parse::sysctl_lines(&text, "/f"), parse::sysctl_name(&text));
+        let _ = (parse::profile(&text, "/f"), parse::reapplies_sysctl(&text));
+        let _ = (parse::directives(&text, "/f"), parse::service(&text));
+        let _ = (parse::remove_ipc(&text), parse::remove_ipc_default(&text));
+        let _ = (parse::group_name(&text), parse::physical_volumes(&text));
+        let _ = (parse::shared_memory(&text), parse::libc(&text), parse::libc_name_version(&text));
+        let _ = (parse::libc_banner_version(&bytes), parse::status_uid(&text));
+        let _ = (parse::confinement(&text), parse::kernel_options(&text));
+        let _ = (parse::fstab_options(&text, "/"), parse::switch(&text));
+        let _ = (parse::diskstats(&text), parse::listening(&text), parse::misaligned(&text));
+        let _ = (parse::node(&text, 0), parse::cache_max(&text));
         if let Ok(time) = parse::cpu_time(&text) {
             time.total();
         }
@@ -92,5 +127,6 @@ proptest! {
         let options = super::options("/a /pg", Some("/"), None);
         collect(&root, &options);
         sample(&root);
+        traffic(&root, &options);
     }
 }

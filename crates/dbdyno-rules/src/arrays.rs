@@ -1,0 +1,106 @@
+//! The md arrays under a file system, for the rules that look at their geometry and state.
+
+use dbdyno_model::host::{BlockDevice, Raid, Storage};
+use dbdyno_model::{Facts, Outcome};
+
+use crate::formulas::storage::data_disks;
+use crate::rule::{block_devices, host, need, need_ref};
+
+/// An md device with what it says of itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Array<'a> {
+    pub(crate) device: &'a BlockDevice,
+    pub(crate) raid: &'a Raid,
+}
+
+impl<'a> Array<'a> {
+    pub(crate) fn level(&self) -> Result<&'a str, Outcome> {
+        let name = format!("RAID level of {}", self.device.name);
+        need_ref(&self.raid.level, &name).map(String::as_str)
+    }
+
+    /// `RAID 10` for the kernel's `raid10`.
+    pub(crate) fn level_name(&self) -> Result<String, Outcome> {
+        let level = self.level()?;
+        Ok(match level.strip_prefix("raid") {
+            Some(number) => format!("RAID {number}"),
+            None => level.to_owned(),
+        })
+    }
+
+    pub(crate) fn has_parity(&self) -> Result<bool, Outcome> {
+        Ok(matches!(self.level()?, "raid4" | "raid5" | "raid6"))
+    }
+
+    pub(crate) fn disks(&self) -> Result<u64, Outcome> {
+        need(
+            &self.raid.disks,
+            &format!("number of disks of {}", self.device.name),
+        )
+    }
+}
+
+/// The arrays under data and write-ahead log.
+pub(crate) fn arrays(facts: &Facts) -> Result<Vec<Array<'_>>, Outcome> {
+    let found: Vec<Array<'_>> = block_devices(host(facts)?)?
+        .into_iter()
+        .filter_map(array)
+        .collect();
+    if found.is_empty() {
+        return Err(Outcome::NotApplicable(
+            "no md array lies under the database".to_owned(),
+        ));
+    }
+    Ok(found)
+}
+
+/// Those of them that keep parity.
+pub(crate) fn parity_arrays(facts: &Facts) -> Result<Vec<Array<'_>>, Outcome> {
+    let mut found = Vec::new();
+    for array in arrays(facts)? {
+        if array.has_parity()? {
+            found.push(array);
+        }
+    }
+    if found.is_empty() {
+        return Err(Outcome::NotApplicable(
+            "no array under the database keeps parity".to_owned(),
+        ));
+    }
+    Ok(found)
+}
+
+fn array(device: &BlockDevice) -> Option<Array<'_>> {
+    let raid = device.raid.as_ref()?;
+    Some(Array { device, raid })
+}
+
+/// How an array lays data out over its disks.
+#[derive(Clone, Copy)]
+pub(crate) struct Stripe<'a> {
+    pub(crate) array: Array<'a>,
+    pub(crate) chunk_bytes: u64,
+    pub(crate) data_disks: u64,
+}
+
+/// The stripes of the topmost array under one file system; none where no array stripes.
+pub(crate) fn stripe(storage: &Storage) -> Result<Option<Stripe<'_>>, Outcome> {
+    let name = format!("block devices under {}", storage.mount_point);
+    for array in need_ref(&storage.devices, &name)?.iter().filter_map(array) {
+        let Some(data_disks) = data_disks(array.level()?, array.disks()?) else {
+            continue;
+        };
+        let chunk = need(
+            &array.raid.chunk_bytes,
+            &format!("chunk of {}", array.device.name),
+        )?;
+        if chunk > 0 {
+            return Ok(Some(Stripe {
+                array,
+                chunk_bytes: chunk,
+                data_disks,
+            }));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,251 @@
+//! The server's cache lies on one NUMA node, or its CPUs fetch memory from another.
+//!
+//! ## What it finds
+//! On machines with several NUMA nodes: shared memory whose share on some node is more than 30 % off
+//! the even one, or more than 10 % of the pages of the window handed out by a node other than the
+//! one that asked. It is warned of where the fuller node has less than 5 % of its memory free; else
+//! it is only told.
+//!
+//! ## Why it matters
+//! A page of shared memory lies on the node of the backend that touched it first. A server that was
+//! warmed by one session fills one node: that node swaps or drops its page cache while the other has
+//! memory free, and half of all backends fetch every page over the link between the sockets.
+//!
+//! ## What to do
+//! Interleave the server's memory over the nodes, by its systemd unit or by numactl.
+//!
+//! ## Risk
+//! None to data. Backends that would have stayed on one node lose a little.
+//!
+//! ## When it does not apply
+//! Machines with one node, and less than 1 GiB of shared memory. What is counted is the shared
+//! memory of the machine, of which a database server's cache is nearly all: asking the kernel for
+//! one process's pages (numa_maps) stops that process while it is read.
+//!
+//! ## Sources
+//! - <https://docs.kernel.org/admin-guide/numastat.html>
+//! - <https://man7.org/linux/man-pages/man5/systemd.exec.5.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::{Host, NumaNode};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, need_ref, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "hardware.numa_balance",
+    severity: Severity::Warn,
+    confidence: Confidence::Medium,
+    sources: &[
+        "https://docs.kernel.org/admin-guide/numastat.html",
+        "https://man7.org/linux/man-pages/man5/systemd.exec.5.html",
+    ],
+    check,
+    source_text: include_str!("numa_balance.rs"),
+};
+
+const LEAST_SHARED_BYTES: u64 = 1 << 30;
+const UNEVEN: f64 = 0.3;
+const REMOTE_SHARE: f64 = 0.1;
+/// Fewer pages in the window are some program's start, not the server's work.
+const ENOUGH_PAGES: u64 = 10_000;
+const NEARLY_FULL: f64 = 0.05;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let host = host(facts)?;
+    let count = need(&host.numa_nodes, "NUMA nodes")?;
+    if count <= 1 {
+        return Err(Outcome::NotApplicable(
+            "the machine has one NUMA node".to_owned(),
+        ));
+    }
+    let nodes = need_ref(&host.numa, "memory of the NUMA nodes")?;
+    let huge_page = if nodes.iter().any(|node| node.huge_pages_used > 0) {
+        need(&host.memory.huge_page_size_bytes, "size of a huge page")?
+    } else {
+        0
+    };
+    let shared = |node: &NumaNode| {
+        node.shared_bytes
+            .saturating_add(node.huge_pages_used.saturating_mul(huge_page))
+    };
+    let sum: u64 = nodes.iter().map(shared).fold(0, u64::saturating_add);
+    let fullest = nodes.iter().max_by_key(|node| shared(node));
+    if let Some(node) = fullest.filter(|_| sum >= LEAST_SHARED_BYTES) {
+        let even = sum as f64 / nodes.len() as f64;
+        let off = nodes
+            .iter()
+            .map(|node| (shared(node) as f64 - even).abs() / even)
+            .fold(0.0, f64::max);
+        if off > UNEVEN {
+            return Ok(uneven(host, node, shared(node), sum));
+        }
+    }
+    if let Some(finding) = remote(host) {
+        return Ok(finding.into_outcome());
+    }
+    Ok(Outcome::Ok)
+}
+
+fn uneven(host: &Host, node: &NumaNode, on_node: u64, sum: u64) -> Outcome {
+    let free = node.free_bytes as f64 / node.total_bytes.max(1) as f64;
+    let severity = if free < NEARLY_FULL {
+        Severity::Warn
+    } else {
+        Severity::Info
+    };
+    interleave(
+        RULE.finding(format!(
+            "{} of {} shared memory lie on NUMA node {}, which has {} % of its memory free",
+            humane_bytes(on_node),
+            humane_bytes(sum),
+            node.number,
+            humane_number(free * 100.0)
+        ))
+        .severity(severity)
+        .evidence(
+            format!("shared memory on node {}", node.number),
+            on_node,
+            &host.numa.origin,
+        ),
+        host,
+    )
+    .into_outcome()
+}
+
+fn remote(host: &Host) -> Option<Finding> {
+    let before = host.vmstat.before.value()?;
+    let after = host.vmstat.after.value()?;
+    let local = after.numa_local?.checked_sub(before.numa_local?)?;
+    let other = after.numa_other?.checked_sub(before.numa_other?)?;
+    let pages = local.saturating_add(other);
+    let share = other as f64 / pages.max(1) as f64;
+    (pages >= ENOUGH_PAGES && share > REMOTE_SHARE).then(|| {
+        interleave(
+            RULE.finding(format!(
+                "{} % of the pages handed out in the window came from another NUMA node than the \
+                 one that asked",
+                humane_number(share * 100.0)
+            ))
+            .severity(Severity::Info)
+            .evidence("numa_other", other, &host.vmstat.after.origin),
+            host,
+        )
+    })
+}
+
+fn interleave(finding: Finding, host: &Host) -> Finding {
+    let unit = host
+        .server_process
+        .value()
+        .and_then(|process| process.unit.value());
+    let action = match unit {
+        Some(unit) => format!(
+            "[Service] NUMAPolicy=interleave and NUMAMask=all in {}, then: systemctl daemon-reload \
+             and restart {}",
+            unit.drop_in(),
+            unit.name
+        ),
+        None => "start the server under: numactl --interleave=all".to_owned(),
+    };
+    finding.host_action(action, Needs::Restart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, host, not_applicable, ok, unknown};
+    use dbdyno_model::host::{NumaNode, Sampled, VmStat};
+    use dbdyno_model::{Fact, Facts, Severity};
+
+    const GIB: u64 = 1 << 30;
+
+    fn two_nodes(shared: [u64; 2], free: u64) -> Facts {
+        let mut facts = healthy();
+        let host = host(&mut facts);
+        host.numa_nodes = Fact::known(2, "node/online");
+        let node = |number, shared_bytes| NumaNode {
+            number,
+            total_bytes: 128 * GIB,
+            free_bytes: free,
+            shared_bytes,
+            huge_pages_used: 0,
+        };
+        let nodes = vec![node(0, shared[0]), node(1, shared[1])];
+        host.numa = Fact::known(nodes, "node*/meminfo");
+        facts
+    }
+
+    #[test]
+    fn one_full_node_is_warned_of() {
+        let finding = finding(&RULE, &two_nodes([58 * GIB, 6 * GIB], GIB));
+        insta::assert_snapshot!(finding.message, @"58 GiB of 64 GiB shared memory lie on NUMA node 0, which has 0.8 % of its memory free");
+        assert_eq!(finding.severity, Severity::Warn);
+        assert_eq!(
+            finding.host_actions[0].action,
+            "start the server under: numactl --interleave=all"
+        );
+    }
+
+    #[test]
+    fn an_uneven_cache_with_room_is_only_told() {
+        let facts = two_nodes([58 * GIB, 6 * GIB], 40 * GIB);
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Info);
+    }
+
+    #[test]
+    fn huge_pages_count_as_shared_memory() {
+        let mut facts = two_nodes([0, 0], GIB);
+        let host = host(&mut facts);
+        host.numa = host.numa.clone().map(|mut nodes| {
+            nodes[1].huge_pages_used = 4096;
+            nodes
+        });
+        assert!(
+            finding(&RULE, &facts)
+                .message
+                .starts_with("8 GiB of 8 GiB shared memory lie on NUMA node 1")
+        );
+    }
+
+    #[test]
+    fn pages_from_the_other_node_are_told() {
+        let mut facts = two_nodes([GIB, GIB], GIB);
+        let sample = |local, other| {
+            let counters = VmStat {
+                numa_local: Some(local),
+                numa_other: Some(other),
+                ..VmStat::default()
+            };
+            Fact::known(counters, "/proc/vmstat")
+        };
+        host(&mut facts).vmstat = Sampled {
+            before: sample(0, 0),
+            after: sample(60_000, 40_000),
+            seconds: 1.0,
+        };
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.starts_with("40 % of the pages"));
+    }
+
+    #[test]
+    fn an_even_cache_and_a_small_one_are_fine() {
+        ok(&RULE, &two_nodes([32 * GIB, 30 * GIB], GIB));
+        ok(&RULE, &two_nodes([GIB / 2, 0], GIB));
+    }
+
+    #[test]
+    fn one_node_is_not_applicable_and_unread_nodes_are_unknown() {
+        not_applicable(&RULE, &healthy());
+        let mut facts = two_nodes([0, 0], 0);
+        host(&mut facts).numa = Fact::default();
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "memory of the NUMA nodes: not collected"
+        );
+    }
+}

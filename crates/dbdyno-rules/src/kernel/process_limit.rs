@@ -1,0 +1,207 @@
+//! The server may not start as many processes as it is configured to.
+//!
+//! ## What it finds
+//! A limit on processes below what PostgreSQL may start: the `Max processes` of its user, or the
+//! `pids.max` of its cgroup or one above it (TasksMax= of its systemd unit).
+//!
+//! ## Why it matters
+//! Each session and each worker is a process. At the limit fork fails: new connections are refused
+//! with "could not fork new process for connection: Resource temporarily unavailable" while
+//! max_connections is not reached, and autovacuum and parallel workers do not start.
+//!
+//! ## What to do
+//! Raise `TasksMax=` (or `LimitNPROC=`) in a drop-in of the server's unit; services do not read
+//! limits.d. Or lower max_connections.
+//!
+//! ## Risk
+//! None to data.
+//!
+//! ## When it does not apply
+//! Other engines than PostgreSQL. `Max processes` counts all processes of the user, so other
+//! programs that run as the same user need room as well.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/kernel-resources.html>
+//! - <https://man7.org/linux/man-pages/man5/systemd.resource-control.5.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
+use dbdyno_model::postgres::Postgres;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::unit::drop_in;
+use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.process_limit",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/kernel-resources.html",
+        "https://man7.org/linux/man-pages/man5/systemd.resource-control.5.html",
+    ],
+    check,
+    source_text: include_str!("process_limit.rs"),
+};
+
+const LIMIT: &str = "Max processes";
+/// Postmaster, checkpointer, background writer, log writer, launchers, archiver, logger, startup.
+const ALWAYS: u64 = 10;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let server = server(facts)?;
+    let host = host(facts)?;
+    let wanted = processes(server)?;
+    let mut limits = group_limits(host)?;
+    let process = need_ref(&host.server_process, "the server's process")?;
+    match process.limits.get(LIMIT) {
+        Some(Some(limit)) => limits.push((
+            *limit,
+            format!("{LIMIT} of the server's user"),
+            format!("/proc/{}/limits", process.pid),
+            "LimitNPROC",
+        )),
+        Some(None) => {}
+        None => {
+            return Err(Outcome::Unknown(format!(
+                "{LIMIT} of process {}: not collected",
+                process.pid
+            )));
+        }
+    }
+    let lowest = limits.into_iter().min_by_key(|(limit, ..)| *limit);
+    let Some((limit, name, origin, directive)) = lowest.filter(|(limit, ..)| *limit < wanted)
+    else {
+        return Ok(Outcome::Ok);
+    };
+    Ok(RULE
+        .finding(format!(
+            "{name} is {limit}, and the server may start {wanted} processes: sessions and workers \
+             fail before max_connections is reached"
+        ))
+        .evidence(&name, limit, origin)
+        .evidence(
+            "max_connections",
+            setting_number(server, "max_connections")?,
+            "pg_settings",
+        )
+        .host_action(
+            format!(
+                "{directive}={} in {}",
+                wanted.saturating_mul(2),
+                drop_in(host)
+            ),
+            Needs::Restart,
+        )
+        .into_outcome())
+}
+
+/// Processes that the server may have at once; settings that this version lacks count as none.
+fn processes(server: &Postgres) -> Result<u64, Outcome> {
+    let connections = setting_number(server, "max_connections")?;
+    let optional = |name: &str| server.number(name).unwrap_or(0.0).max(0.0);
+    // From 18 on the slots bound the workers.
+    let autovacuum = optional("autovacuum_max_workers").max(optional("autovacuum_worker_slots"));
+    let sum = connections
+        + autovacuum
+        + optional("max_worker_processes")
+        + optional("max_wal_senders")
+        + optional("io_workers");
+    Ok(sum as u64 + ALWAYS)
+}
+
+type Limit = (u64, String, String, &'static str);
+
+fn group_limits(host: &Host) -> Result<Vec<Limit>, Outcome> {
+    let groups = need_ref(&host.cgroups, "control groups of the server")?;
+    Ok(groups
+        .iter()
+        .filter_map(|group| {
+            let limit = group.tasks_max?;
+            let name = format!("pids.max of cgroup {}", group.cgroup);
+            Some((
+                limit,
+                name,
+                format!("{}/pids.max", group.cgroup),
+                "TasksMax",
+            ))
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, host, not_applicable, ok, process, set, unknown};
+    use dbdyno_model::host::Cgroup;
+    use dbdyno_model::{Fact, Facts};
+
+    fn with_limits(tasks_max: Option<u64>, processes: Option<u64>) -> Facts {
+        let mut facts = healthy();
+        let group = Cgroup {
+            cgroup: "/sys/fs/cgroup/system.slice/postgresql.service".to_owned(),
+            tasks_max,
+            ..Cgroup::default()
+        };
+        host(&mut facts).cgroups = Fact::known(vec![group], "control groups");
+        process(&mut facts, |process| {
+            process.limits.insert("Max processes".to_owned(), processes);
+        });
+        facts
+    }
+
+    #[test]
+    fn a_group_with_too_few_tasks_is_found() {
+        let mut facts = with_limits(Some(120), None);
+        set(&mut facts, "max_connections", "300");
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.starts_with(
+            "pids.max of cgroup /sys/fs/cgroup/system.slice/postgresql.service is 120, and the \
+             server may start 3"
+        ));
+        let action = &finding.host_actions[0].action;
+        assert!(action.starts_with("TasksMax="), "{action}");
+    }
+
+    #[test]
+    fn the_users_limit_counts_too() {
+        let finding = finding(&RULE, &with_limits(Some(4096), Some(64)));
+        assert!(
+            finding
+                .message
+                .starts_with("Max processes of the server's user is 64")
+        );
+        assert!(finding.host_actions[0].action.starts_with("LimitNPROC="));
+    }
+
+    #[test]
+    fn room_and_no_limit_are_fine() {
+        ok(&RULE, &with_limits(None, None));
+        ok(&RULE, &with_limits(Some(4096), Some(96_000)));
+    }
+
+    #[test]
+    fn another_engine_is_not_applicable() {
+        let mut facts = with_limits(Some(1), Some(1));
+        facts.postgres = None;
+        not_applicable(&RULE, &facts);
+    }
+
+    #[test]
+    fn groups_and_limits_that_were_not_read_are_unknown() {
+        assert_eq!(
+            unknown(&RULE, &healthy()),
+            "control groups of the server: not collected"
+        );
+        let mut facts = with_limits(None, None);
+        process(&mut facts, |process| process.limits.clear());
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "Max processes of process 4242: not collected"
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! tuned's profile and other files want different things of the kernel.
+//!
+//! ## What it finds
+//! A sysctl that tuned's active profile (with those it includes) and a file of sysctl.d set to
+//! different values; a profile that switches transparent huge pages to `always` or reads more than
+//! 512 KiB ahead under PostgreSQL.
+//!
+//! ## Why it matters
+//! tuned starts late in the boot and writes over what was there. With `reapply_sysctl`, its default,
+//! it then applies /etc/sysctl.d again, so that those files win; without it they lose, and a value
+//! that somebody set and tested is gone after the next boot. What tuned does to huge pages and
+//! read-ahead it does again at each start, whatever tmpfiles.d and udev rules say.
+//!
+//! ## What to do
+//! Decide on one owner: put the values into a profile of your own that includes the present one.
+//!
+//! ## Risk
+//! None to data.
+//!
+//! ## When it does not apply
+//! Machines without an active profile, and containers.
+//!
+//! ## Sources
+//! - <https://github.com/redhat-performance/tuned/blob/master/tuned-main.conf>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::{Host, Tuned};
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use super::owners::{assignments, of_tuned, plain};
+use crate::rule::{FindingExt, Rule, block_devices, host, need_ref, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel.tuned_conflict",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://github.com/redhat-performance/tuned/blob/master/tuned-main.conf"],
+    check,
+    source_text: include_str!("tuned_conflict.rs"),
+};
+
+const MOST_READ_AHEAD_KIB: u64 = 512;
+const DEFAULT_READ_AHEAD_KIB: u64 = 128;
+
+/// One thing on which the profile and another owner differ.
+struct Conflict {
+    /// `vm.swappiness = 10 where /etc/sysctl.d/x.conf:3 has 1`.
+    words: String,
+    value: String,
+    place: String,
+    /// Section and line for a profile of one's own.
+    section: &'static str,
+    line: String,
+}
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let host = host(facts)?;
+    let all = assignments(host)?;
+    let tuned = need_ref(&host.tuned, "tuned's profile")?;
+    let Some(profile) = &tuned.profile else {
+        return Err(Outcome::NotApplicable(
+            "no profile of tuned's is active".to_owned(),
+        ));
+    };
+    let mut conflicts = Vec::new();
+    for of_profile in of_tuned(tuned) {
+        let of_file = all
+            .iter()
+            .rfind(|one| !one.by_tuned && one.name == of_profile.name);
+        let Some(of_file) = of_file.filter(|one| one.value != of_profile.value) else {
+            continue;
+        };
+        conflicts.push(Conflict {
+            words: format!(
+                "{} = {} where {} has {}",
+                of_profile.name, of_profile.value, of_file.place, of_file.value
+            ),
+            value: of_profile.value,
+            place: of_profile.place,
+            section: "[sysctl]",
+            line: format!("{} = {}", of_file.name, of_file.value),
+        });
+    }
+    if facts.postgres.is_some() {
+        conflicts.extend(huge_pages(tuned));
+        conflicts.extend(read_ahead(host, tuned));
+    }
+    if conflicts.is_empty() {
+        return match tuned.missing.first() {
+            Some(name) => Err(Outcome::Unknown(format!(
+                "tuned's profile {name}: its file was not found"
+            ))),
+            None => Ok(Outcome::Ok),
+        };
+    }
+    Ok(found(profile, tuned, &conflicts))
+}
+
+fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
+    let words: Vec<&str> = conflicts.iter().map(|one| one.words.as_str()).collect();
+    let winner = if tuned.reapplies_sysctl {
+        "of sysctls the files win, because tuned applies them again"
+    } else {
+        "tuned wins at the next boot, because reapply_sysctl is off"
+    };
+    let mut sections: Vec<String> = Vec::new();
+    for section in ["[sysctl]", "[vm]", "[disk]"] {
+        let lines: Vec<&str> = conflicts
+            .iter()
+            .filter(|one| one.section == section)
+            .map(|one| one.line.as_str())
+            .collect();
+        if !lines.is_empty() {
+            sections.push(format!("{section} {}", lines.join("; ")));
+        }
+    }
+    let mut finding = RULE.finding(format!(
+        "tuned's profile {profile} sets {}; {winner}",
+        words.join(", ")
+    ));
+    for one in conflicts {
+        finding = finding.evidence(&one.words, &one.value, &one.place);
+    }
+    finding
+        .host_action(
+            format!(
+                "/etc/tuned/dbdyno/tuned.conf with [main] include={}; {}; then: tuned-adm profile \
+                 dbdyno",
+                profile.replace(' ', ","),
+                sections.join("; ")
+            ),
+            Needs::Online,
+        )
+        .into_outcome()
+}
+
+fn setting<'a>(tuned: &'a Tuned, section: &str, names: &[&str]) -> Option<(&'a str, &'a str)> {
+    tuned
+        .settings
+        .iter()
+        .rfind(|setting| setting.section == section && names.contains(&setting.name.as_str()))
+        .map(|setting| (plain(&setting.value), setting.file.as_str()))
+}
+
+fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
+    let names = ["transparent_hugepages", "transparent_hugepage"];
+    let (value, file) = setting(tuned, "vm", &names)?;
+    (value == "always").then(|| Conflict {
+        words: "transparent_hugepages = always, which PostgreSQL does not want".to_owned(),
+        value: value.to_owned(),
+        place: format!("tuned's {file}"),
+        section: "[vm]",
+        line: "transparent_hugepages = madvise".to_owned(),
+    })
+}
+
+fn read_ahead(host: &Host, tuned: &Tuned) -> Option<Conflict> {
+    let (value, file) = setting(tuned, "disk", &["readahead"])?;
+    let kib: u64 = value.parse().ok()?;
+    let devices = block_devices(host).ok()?;
+    // On rotating disks long scans gain from it.
+    let is_solid = devices
+        .iter()
+        .any(|one| one.rotational.get() == Some(false));
+    (kib > MOST_READ_AHEAD_KIB && is_solid).then(|| Conflict {
+        words: format!("readahead = {kib} KiB on a solid-state disk"),
+        value: value.to_owned(),
+        place: format!("tuned's {file}"),
+        section: "[disk]",
+        line: format!("readahead = {DEFAULT_READ_AHEAD_KIB}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::kernel::owners::tests::configured;
+    use crate::testing::{finding, host, not_applicable, ok, unknown};
+    use dbdyno_model::Fact;
+
+    #[test]
+    fn two_owners_of_one_sysctl_are_named_with_the_winner() {
+        let facts = configured(
+            &[("vm.swappiness", "1")],
+            &[("sysctl", "vm.swappiness", "10")],
+            false,
+        );
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"tuned's profile postgresql sets vm.swappiness = 10 where /etc/sysctl.d/50-site.conf:1 has 1; tuned wins at the next boot, because reapply_sysctl is off");
+        assert_eq!(
+            finding.host_actions[0].action,
+            "/etc/tuned/dbdyno/tuned.conf with [main] include=postgresql; [sysctl] vm.swappiness = \
+             1; then: tuned-adm profile dbdyno"
+        );
+    }
+
+    #[test]
+    fn huge_pages_and_read_ahead_are_found() {
+        let facts = configured(
+            &[],
+            &[
+                ("vm", "transparent_hugepages", "always"),
+                ("disk", "readahead", ">4096"),
+            ],
+            true,
+        );
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.contains("transparent_hugepages = always"));
+        assert!(finding.message.contains("readahead = 4096 KiB"));
+        assert!(finding.message.ends_with("tuned applies them again"));
+        let action = &finding.host_actions[0].action;
+        assert!(action.contains("[vm] transparent_hugepages = madvise; [disk] readahead = 128"));
+    }
+
+    #[test]
+    fn agreement_is_fine() {
+        let facts = configured(
+            &[("vm.swappiness", "1")],
+            &[
+                ("sysctl", "vm.swappiness", "1"),
+                ("vm", "transparent_hugepages", "never"),
+            ],
+            true,
+        );
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn a_profile_that_was_not_read_is_unknown() {
+        let mut facts = configured(&[], &[], true);
+        host(&mut facts).tuned = Fact::unknown("permission denied", "/etc/tuned/active_profile");
+        assert_eq!(unknown(&RULE, &facts), "tuned's profile: permission denied");
+    }
+
+    #[test]
+    fn no_profile_is_not_applicable_and_a_missing_one_unknown() {
+        assert!(not_applicable(&RULE, &configured(&[], &[], true)).contains("no profile"));
+        let mut facts = configured(&[], &[("cpu", "governor", "performance")], true);
+        let host = host(&mut facts);
+        let mut tuned = host.tuned.value().unwrap().clone();
+        tuned.missing.push("site-base".to_owned());
+        host.tuned = Fact::known(tuned, "/etc/tuned/active_profile");
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "tuned's profile site-base: its file was not found"
+        );
+    }
+}
