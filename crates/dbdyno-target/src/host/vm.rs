@@ -12,6 +12,7 @@ const SYSCTLS: &[&str] = &[
     "fs.aio-max-nr",
     "fs.aio-nr",
     "fs.file-max",
+    "kernel.io_uring_disabled",
     "kernel.numa_balancing",
     "kernel.sched_autogroup_enabled",
     "kernel.shmmax",
