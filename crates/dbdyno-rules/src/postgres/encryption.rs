@@ -13,7 +13,8 @@
 //! pg_hba.conf, and have clients verify the server (`sslmode=verify-full`).
 //!
 //! ## Risk
-//! Clients without TLS are turned away once pg_hba.conf asks for it. Opening a session takes longer.
+//! Clients without TLS are turned away once pg_hba.conf asks for it. Opening a session takes a
+//! little longer.
 //!
 //! ## When it does not apply
 //! Servers that only their own machine can reach; networks that encrypt below TCP.

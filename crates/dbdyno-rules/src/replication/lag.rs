@@ -2,8 +2,8 @@
 //!
 //! ## What it finds
 //! On the sending server, a standby or subscriber that is more than a minute, or more than
-//! `max_wal_size`, behind, and at which step it waits: to be sent, to be written, or to be replayed.
-//! On a standby, more than `max_wal_size` of received log that is not replayed yet.
+//! `max_wal_size`, behind, and where most of that waits: to be sent, to be written or to be
+//! replayed. On a standby, more than `max_wal_size` of received log that is not replayed yet.
 //!
 //! ## Why it matters
 //! Queries there answer from the past, and a failover to it loses or delays what it does not have.

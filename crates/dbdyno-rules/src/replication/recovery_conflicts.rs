@@ -9,8 +9,8 @@
 //! and fail again when they are repeated.
 //!
 //! ## What to do
-//! It is a choice of what gives way. For conflicts over snapshots: `hot_standby_feedback = on` keeps
-//! the rows on the primary, whose tables grow while a long query runs here; a larger
+//! It is a choice of what gives way. For conflicts over snapshots: `hot_standby_feedback = on`
+//! keeps the rows on the primary, whose tables grow while a long query runs here; a larger
 //! `max_standby_streaming_delay` lets replay fall behind for that long. For locks: keep `TRUNCATE`,
 //! `ALTER TABLE` and the truncation by vacuum (`vacuum_truncate = off`) away from tables that are
 //! read here. A replica of its own for reports needs neither compromise.

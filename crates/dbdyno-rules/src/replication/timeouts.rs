@@ -1,7 +1,8 @@
 //! Replication connections whose death nobody notices.
 //!
 //! ## What it finds
-//! `wal_sender_timeout` at 0 on a server with standbys, or `wal_receiver_timeout` at 0 on a standby.
+//! `wal_sender_timeout` at 0 on a server with standbys, or `wal_receiver_timeout` at 0 on a
+//! standby.
 //!
 //! ## Why it matters
 //! When a machine or the network between two servers dies without a word, TCP alone keeps the

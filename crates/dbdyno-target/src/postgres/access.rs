@@ -79,7 +79,13 @@ fn reach(kind: &str, address: Option<&str>) -> Reach {
 fn without_quoted(text: &str) -> String {
     text.split('"')
         .enumerate()
-        .map(|(index, part)| if index % 2 == 0 { part } else { "\"…\"" })
+        .map(|(index, part)| {
+            if index.is_multiple_of(2) {
+                part
+            } else {
+                "\"…\""
+            }
+        })
         .collect()
 }
 
