@@ -3,6 +3,8 @@
 // A task talks to the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(test)]
+mod accounts;
 mod bench;
 mod browser;
 #[cfg(test)]

@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::Fact;
 use crate::host::Sampled;
 
+mod access;
+mod counters;
+mod locale;
+mod replication;
+
+pub use access::{Access, AccessRule, Reach};
+pub use counters::{DatabaseCounters, Waits};
+pub use locale::{CollationUse, DatabaseLocale};
+pub use replication::{Archiver, Receiver, Replay, Replication, Sender};
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -23,13 +33,23 @@ pub struct Postgres {
     pub wal: Sampled<Wal>,
     pub checkpoints: Sampled<Checkpoints>,
     pub io: Sampled<Io>,
+    /// Of every database, not only the connected one.
+    pub database_counters: Sampled<Vec<DatabaseCounters>>,
     pub tables: Fact<Vec<Table>>,
     pub extensions: Fact<Vec<Extension>>,
     pub databases: Fact<Vec<DatabaseAge>>,
+    pub locales: Fact<Vec<DatabaseLocale>>,
+    /// Collations in use, in the connected database.
+    pub collations: Fact<Vec<CollationUse>>,
     pub activity: Fact<Activity>,
+    pub waits: Fact<Waits>,
     pub slots: Fact<Vec<ReplicationSlot>>,
+    pub replication: Replication,
     /// Errors and shadowed lines of the configuration files (pg_file_settings).
     pub file_errors: Fact<Vec<String>>,
+    pub access: Access,
+    /// What reading the clock once costs the server, in nanoseconds.
+    pub timer_cost_ns: Fact<f64>,
     /// Views that the role may not read, with the grant that opens each.
     pub missing_privileges: Vec<MissingPrivilege>,
     /// Recognised managed service or operator: nothing below the server is the user's to change.
@@ -291,6 +311,19 @@ pub struct ReplicationSlot {
     pub active: bool,
     pub retained_bytes: Option<u64>,
     pub wal_status: Option<String>,
+    pub logical: bool,
+    /// Gone when its session ends.
+    pub temporary: bool,
+    /// A standby's copy of a slot of its primary (17 and later), which nobody is meant to use.
+    pub synced: bool,
+    /// What may be written before the slot is lost; none where nothing bounds it.
+    pub safe_wal_bytes: Option<u64>,
+    /// Age in transactions of the oldest row, of tables or catalogs, that it keeps.
+    pub xmin_age: Option<u64>,
+    /// Seconds without a user (17 and later).
+    pub inactive_s: Option<u64>,
+    /// Why it is of no more use: `wal_removed`, `rows_removed`, `idle_timeout`, … (16 and later).
+    pub invalidation_reason: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

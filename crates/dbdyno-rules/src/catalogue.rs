@@ -4,7 +4,7 @@ use dbdyno_model::finding::NotAssessed;
 use dbdyno_model::{Facts, Finding, Outcome};
 
 use crate::Rule;
-use crate::{cloud, container, filesystem, hardware, kernel, maintenance, postgres};
+use crate::{cloud, container, filesystem, hardware, kernel, maintenance, postgres, replication};
 
 /// All rules, in the order of their ids.
 pub fn catalogue() -> Vec<Rule> {
@@ -16,6 +16,7 @@ pub fn catalogue() -> Vec<Rule> {
         kernel::RULES,
         maintenance::RULES,
         postgres::RULES,
+        replication::RULES,
     ];
     let mut rules: Vec<Rule> = families.concat();
     rules.sort_by_key(|rule| rule.id);

@@ -10,6 +10,7 @@ pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
 pub mod postgres;
+pub mod replication;
 pub mod rule;
 pub mod solver;
 #[cfg(test)]

@@ -196,9 +196,22 @@ fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
             .iter()
             .map(|missing| missing.object.as_str())
             .collect();
-        for object in ["pg_ls_waldir()", "pg_stat_activity", "pg_file_settings"] {
+        for object in [
+            "pg_ls_waldir()",
+            "pg_stat_activity",
+            "pg_file_settings",
+            "pg_hba_file_rules",
+            "pg_stat_replication",
+        ] {
             assert!(missing.contains(&object), "{missing:?}");
         }
+        assert!(postgres.waits.why_unknown().is_some());
+        assert!(postgres.replication.senders.why_unknown().is_some());
+        assert!(postgres.access.rules.why_unknown().is_some());
+        assert!(postgres.locales.value().is_some() && postgres.collations.value().is_some());
+        assert!(postgres.timer_cost_ns.get().is_some());
+        let archiver = postgres.replication.archiver.value().unwrap();
+        assert_eq!(archiver.waiting, None);
         assert!(postgres.activity.why_unknown().is_some());
         assert!(postgres.file_errors.why_unknown().is_some());
         let database = postgres.database.latest().unwrap();
@@ -218,6 +231,11 @@ fn a_role_without_pg_monitor_is_told_its_grants_and_gets_the_rest() {
         let granted = collect_now(&mut running.client_as("Plain"), 0).postgres;
         assert_eq!(granted.missing_privileges, []);
         assert!(granted.activity.value().is_some() && granted.file_errors.value().is_some());
+        assert!(granted.waits.value().is_some() && granted.access.rules.value().is_some());
+        assert!(granted.replication.senders.value().is_some());
+        // What only a superuser may see stays so, and no grant for it was named.
+        let passwords = granted.access.md5_passwords;
+        assert_eq!(passwords.why_unknown(), Some("only a superuser may see it"));
     }
 }
 

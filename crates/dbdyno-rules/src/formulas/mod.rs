@@ -1,5 +1,6 @@
 //! Sizing and rate formulas, each a named function with its unit and its source.
 
+pub mod io;
 pub mod memory;
 pub mod storage;
 pub mod vacuum;

@@ -53,6 +53,14 @@ pub(crate) fn counted<T>(
     (seconds >= LONG_STATISTICS_S).then_some(Counted { amount, seconds })
 }
 
+/// The newest reading of a view, or the outcome that names what is missing.
+pub(crate) fn latest<'a, T>(sampled: &'a Sampled<T>, name: &str) -> Result<&'a T, Outcome> {
+    sampled.latest().ok_or_else(|| {
+        let why = sampled.before.why_unknown().unwrap_or("unknown");
+        Outcome::Unknown(format!("{name}: {why}"))
+    })
+}
+
 /// Log written, in bytes a second; unknown before 14 unless two reads lie far apart.
 pub(crate) fn wal_rate(postgres: &Postgres) -> Option<f64> {
     let in_window = || {

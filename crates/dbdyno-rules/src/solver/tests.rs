@@ -85,6 +85,8 @@ fn the_plan_for_tpcc_on_the_captured_machine() {
         effective_cache_size 4GB → 16GB (reload)
         effective_io_concurrency 1 → 200 (reload)
         jit on → off (reload)
+        log_lock_waits off → on (reload)
+        log_temp_files -1 → 10MB (reload)
         maintenance_work_mem 64MB → 1408MB (reload)
         max_parallel_workers 8 → 2 (reload)
         max_parallel_workers_per_gather 2 → 1 (reload)

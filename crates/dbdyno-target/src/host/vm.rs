@@ -13,6 +13,7 @@ const SYSCTLS: &[&str] = &[
     "fs.aio-nr",
     "fs.file-max",
     "fs.nr_open",
+    "kernel.io_uring_disabled",
     "kernel.numa_balancing",
     "kernel.pid_max",
     "kernel.sched_autogroup_enabled",

@@ -1,7 +1,10 @@
 //! Facts of a PostgreSQL server: one file a subject, each with its SQL per version and its decoding.
 
+mod access;
 mod activity;
 mod ages;
+mod all_databases;
+mod archiver;
 mod checkpoints;
 mod counters;
 mod database;
@@ -10,22 +13,28 @@ mod extensions;
 mod files;
 mod grants;
 mod io;
+mod locales;
 mod managed;
 mod reader;
+mod senders;
 mod settings;
 mod slots;
+mod standby;
 mod tables;
+mod timer;
 mod version;
+mod waits;
 mod wal;
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use ::postgres::Client;
 use dbdyno_model::Fact;
 use dbdyno_model::facts::CollectorFailure;
 use dbdyno_model::host::Sampled;
-use dbdyno_model::postgres::{Checkpoints, Database, Io, Postgres, Wal};
+use dbdyno_model::postgres::{
+    Checkpoints, Database, DatabaseCounters, Io, Postgres, Replication, ReplicationRole, Wal,
+};
 
 pub use counters::{CounterReader, Counters, counters};
 pub use error::{CollectError, NEWEST, OLDEST};
@@ -84,17 +93,22 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
     postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
     postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
+    postgres.locales = reader.read(&locales::DATABASES, locales::read_databases)?;
+    postgres.collations = reader.read(&locales::COLLATIONS, locales::read_collations)?;
     postgres.activity = activity::read(&mut reader)?;
     postgres.slots = reader.read(&slots::SUBJECT, slots::read)?;
+    postgres.replication = replication(&mut reader, &postgres.role)?;
     postgres.file_errors = reader.read(&files::SUBJECT, files::read)?;
+    postgres.access = access::read(&mut reader)?;
+    postgres.timer_cost_ns = timer_cost(&mut reader)?;
     postgres.tables = tables::read(&mut reader)?;
     let wal_directory = reader.read(&wal::DIRECTORY, wal::read_directory)?;
     let roles = reader.read(&managed::SUBJECT, managed::read)?;
 
+    postgres.waits = waits::watch(&mut reader, second_reading_at)?;
     let after = if options.window.is_zero() {
         None
     } else {
-        thread::sleep(second_reading_at.saturating_duration_since(Instant::now()));
         Some(Counted::read(&mut reader)?)
     };
     fill_samples(&mut postgres, before, after, wal_directory.get());
@@ -109,9 +123,31 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     Ok(Collected { postgres, failures })
 }
 
+fn replication(
+    reader: &mut Reader<'_>,
+    role: &Fact<ReplicationRole>,
+) -> Result<Replication, CollectError> {
+    let (receiver, replay) = standby::read(reader, role)?;
+    Ok(Replication {
+        senders: senders::read(reader)?,
+        receiver,
+        replay,
+        archiver: archiver::read(reader)?,
+    })
+}
+
+fn timer_cost(reader: &mut Reader<'_>) -> Result<Fact<f64>, CollectError> {
+    let cost = reader.read(&timer::SUBJECT, timer::read)?;
+    Ok(match cost.value() {
+        Some(None) => Fact::unknown("EXPLAIN showed no time", timer::SUBJECT.origin),
+        _ => cost.map(Option::unwrap_or_default),
+    })
+}
+
 /// One reading of every subject that counts, each with the moment it was taken.
 struct Counted {
     database: (Fact<Database>, Instant),
+    all_databases: (Fact<Vec<DatabaseCounters>>, Instant),
     wal: (Fact<Wal>, Instant),
     checkpoints: (Fact<Checkpoints>, Instant),
     io: (Fact<Io>, Instant),
@@ -123,6 +159,7 @@ impl Counted {
             wal: reader.read_at(&wal::SUBJECT, wal::read)?,
             checkpoints: reader.read_at(&checkpoints::SUBJECT, checkpoints::read)?,
             io: reader.read_at(&io::SUBJECT, io::read)?,
+            all_databases: reader.read_at(&all_databases::SUBJECT, all_databases::read)?,
             database: database::read(reader)?,
         })
     }
@@ -142,16 +179,18 @@ fn fill_samples(
         (fact, at)
     };
     before.wal = with_directory(before.wal);
-    let (database, wal, checkpoints, io) = match after {
+    let (database, all_databases, wal, checkpoints, io) = match after {
         Some(after) => (
             Some(after.database),
+            Some(after.all_databases),
             Some(with_directory(after.wal)),
             Some(after.checkpoints),
             Some(after.io),
         ),
-        None => (None, None, None, None),
+        None => (None, None, None, None, None),
     };
     postgres.database = sampled(before.database, database);
+    postgres.database_counters = sampled(before.all_databases, all_databases);
     postgres.wal = sampled(before.wal, wal);
     postgres.checkpoints = sampled(before.checkpoints, checkpoints);
     postgres.io = sampled(before.io, io);

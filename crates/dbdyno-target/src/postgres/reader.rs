@@ -111,6 +111,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A view whose rows would be there but empty: not read, and its grant named.
+    pub(super) fn unseen<T>(&mut self, subject: &Subject) -> Fact<T> {
+        self.deny(subject);
+        let why = "the role may not see the sessions of other roles";
+        Fact::unknown(why, subject.origin)
+    }
+
     /// Reads one subject in a transaction of its own.
     pub(super) fn read<T>(
         &mut self,

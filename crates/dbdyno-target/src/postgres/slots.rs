@@ -1,28 +1,47 @@
 //! Replication slots and the WAL that each one keeps from being removed.
 
-use ::postgres::{Client, Error};
+use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::ReplicationSlot;
 
 use super::reader::{Subject, count_or_none};
 
 pub(super) const SUBJECT: Subject = Subject::new("postgres.slots", "pg_replication_slots");
 
-pub(super) fn read(client: &mut Client, _version: u32) -> Result<Vec<ReplicationSlot>, Error> {
-    // A standby has no insert position, and replays what it has received.
-    const SQL: &str = "SELECT slot_name::text, active, pg_wal_lsn_diff( \
-             CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
-             ELSE pg_current_wal_lsn() END, restart_lsn)::int8, wal_status \
-         FROM pg_replication_slots ORDER BY slot_name";
+/// A standby has no insert position, and replays what it has received.
+const SQL: &str = "SELECT slot_name::text, active, pg_wal_lsn_diff( \
+         CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
+         ELSE pg_current_wal_lsn() END, restart_lsn)::int8, wal_status, \
+         slot_type = 'logical', temporary, safe_wal_size, \
+         greatest(age(xmin), age(catalog_xmin))::int8, {newer} \
+     FROM pg_replication_slots ORDER BY slot_name";
+
+pub(super) fn read(client: &mut Client, version: u32) -> Result<Vec<ReplicationSlot>, Error> {
+    let newer = if version < 160_000 {
+        "NULL::int8, NULL::text, false"
+    } else if version < 170_000 {
+        "NULL::int8, CASE WHEN conflicting THEN 'conflict' END, false"
+    } else {
+        "extract(epoch FROM clock_timestamp() - inactive_since)::int8, invalidation_reason, synced"
+    };
     client
-        .query(SQL, &[])?
+        .query(&SQL.replace("{newer}", newer), &[])?
         .iter()
-        .map(|row| {
-            Ok(ReplicationSlot {
-                name: row.try_get(0)?,
-                active: row.try_get(1)?,
-                retained_bytes: count_or_none(row.try_get(2)?),
-                wal_status: row.try_get(3)?,
-            })
-        })
+        .map(decode)
         .collect()
+}
+
+fn decode(row: &Row) -> Result<ReplicationSlot, Error> {
+    Ok(ReplicationSlot {
+        name: row.try_get(0)?,
+        active: row.try_get(1)?,
+        retained_bytes: count_or_none(row.try_get(2)?),
+        wal_status: row.try_get(3)?,
+        logical: row.try_get(4)?,
+        temporary: row.try_get(5)?,
+        safe_wal_bytes: count_or_none(row.try_get(6)?),
+        xmin_age: count_or_none(row.try_get(7)?),
+        inactive_s: count_or_none(row.try_get(8)?),
+        invalidation_reason: row.try_get(9)?,
+        synced: row.try_get(10)?,
+    })
 }

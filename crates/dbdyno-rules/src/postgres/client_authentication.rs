@@ -1,0 +1,206 @@
+//! Lines of pg_hba.conf that let anyone in, or that the server will refuse.
+//!
+//! ## What it finds
+//! A line that cannot be read; `trust` for addresses of the network; `password` on connections that
+//! need not be encrypted; and, for information, `trust` for the machine itself.
+//!
+//! ## Why it matters
+//! With `trust`, whoever reaches the port is whoever they say they are, a superuser included. With
+//! `password`, it crosses the network readable. A line that cannot be read is skipped by a reload,
+//! which keeps the old file; at the next start the server gives up because of it.
+//!
+//! ## What to do
+//! Replace `trust` and `password` by `scram-sha-256`; mend the line that is named; then
+//! `SELECT pg_reload_conf()`.
+//!
+//! ## Risk
+//! Clients that never had a password cannot log in until they have one.
+//!
+//! ## When it does not apply
+//! Lab servers, which listen on a private socket only. Databases, roles and addresses of a line are
+//! not collected: a later line that never matches is reported like any other.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/auth-pg-hba-conf.html>
+//! - <https://www.postgresql.org/docs/current/auth-trust.html>
+//! - <https://www.postgresql.org/docs/current/view-pg-hba-file-rules.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::{AccessRule, Reach};
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+
+pub(super) const RULE: Rule = Rule {
+    id: "postgres.client_authentication",
+    severity: Severity::Critical,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/auth-pg-hba-conf.html",
+        "https://www.postgresql.org/docs/current/auth-trust.html",
+        "https://www.postgresql.org/docs/current/view-pg-hba-file-rules.html",
+    ],
+    check,
+    source_text: include_str!("client_authentication.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+/// What a line can be found for, the gravest first.
+const FAULTS: [(Severity, &str, fn(&AccessRule) -> bool); 4] = [
+    (
+        Severity::Critical,
+        "cannot be read, and will keep the server from starting",
+        |rule| rule.error.is_some(),
+    ),
+    (
+        Severity::Critical,
+        "lets anyone in from the network without a password (trust)",
+        |rule| rule.method == "trust" && rule.reach == Reach::Network,
+    ),
+    (
+        Severity::Warn,
+        "has passwords sent over the network readable (password)",
+        |rule| rule.method == "password" && rule.reach == Reach::Network && rule.kind != "hostssl",
+    ),
+    (
+        Severity::Info,
+        "lets every account of this machine in without a password (trust)",
+        |rule| rule.method == "trust",
+    ),
+];
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    if facts.intent.lab {
+        return Err(Outcome::NotApplicable(
+            "a lab server listens on a private socket only".to_owned(),
+        ));
+    }
+    let fact = &postgres.access.rules;
+    let rules = need_ref(fact, "lines of pg_hba.conf")?;
+    let found: Vec<(&AccessRule, Severity, &str)> = rules
+        .iter()
+        .filter_map(|rule| {
+            let (severity, what, _) = FAULTS
+                .iter()
+                .find(|(_, _, is_at_fault)| is_at_fault(rule))?;
+            Some((rule, *severity, *what))
+        })
+        .collect();
+    let Some((worst, severity, what)) = found
+        .iter()
+        .rev()
+        .max_by_key(|(_, severity, _)| *severity)
+        .copied()
+    else {
+        return Ok(Outcome::Ok);
+    };
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        more => format!("; {more} more line(s) are listed"),
+    };
+    let mut finding = RULE
+        .finding(format!("{} {what}{more}", worst.place))
+        .severity(severity);
+    for (rule, _, what) in &found {
+        let shown = rule.error.as_deref().unwrap_or(what);
+        finding = finding.evidence(&rule.place, shown, fact.origin.clone());
+    }
+    Ok(finding
+        .host_action(
+            "mend these lines (scram-sha-256 instead of trust and password), then SELECT pg_reload_conf()",
+            Needs::Reload,
+        )
+        .into_outcome())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
+    use dbdyno_model::postgres::{AccessRule, Reach};
+    use dbdyno_model::{Fact, Facts, Severity};
+
+    fn rule(line: u32, kind: &str, reach: Reach, method: &str) -> AccessRule {
+        AccessRule {
+            place: format!("pg_hba.conf:{line}"),
+            kind: kind.into(),
+            reach,
+            method: method.into(),
+            error: None,
+        }
+    }
+
+    fn with(rules: Vec<AccessRule>) -> Facts {
+        let mut facts = healthy();
+        postgres(&mut facts).access.rules = Fact::known(rules, "pg_hba_file_rules");
+        facts
+    }
+
+    #[test]
+    fn trust_for_the_network_is_critical_and_comes_before_what_is_less() {
+        let finding = finding(
+            &RULE,
+            &with(vec![
+                rule(3, "local", Reach::Socket, "trust"),
+                rule(7, "host", Reach::Network, "trust"),
+                rule(8, "host", Reach::Network, "password"),
+            ]),
+        );
+        assert_eq!(
+            finding.message,
+            "pg_hba.conf:7 lets anyone in from the network without a password (trust); 2 more line(s) are listed"
+        );
+        assert_eq!(finding.severity, Severity::Critical);
+        assert_eq!(finding.evidence.len(), 3);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_critical() {
+        let broken = AccessRule {
+            error: Some("invalid authentication method \"…\"".into()),
+            ..rule(9, "", Reach::Network, "")
+        };
+        let finding = finding(&RULE, &with(vec![broken]));
+        assert_eq!(
+            finding.message,
+            "pg_hba.conf:9 cannot be read, and will keep the server from starting"
+        );
+        assert_eq!(
+            finding.evidence[0].value,
+            "invalid authentication method \"…\""
+        );
+    }
+
+    #[test]
+    fn a_readable_password_is_a_warning_and_trust_within_the_machine_a_word() {
+        let password = with(vec![rule(1, "host", Reach::Network, "password")]);
+        assert_eq!(finding(&RULE, &password).severity, Severity::Warn);
+        let own = with(vec![rule(1, "host", Reach::Loopback, "trust")]);
+        assert_eq!(finding(&RULE, &own).severity, Severity::Info);
+    }
+
+    #[test]
+    fn scram_peer_and_encrypted_passwords_are_fine() {
+        ok(
+            &RULE,
+            &with(vec![
+                rule(1, "local", Reach::Socket, "peer"),
+                rule(2, "host", Reach::Network, "scram-sha-256"),
+                rule(3, "hostssl", Reach::Network, "password"),
+                rule(4, "host", Reach::Network, "reject"),
+            ]),
+        );
+    }
+
+    #[test]
+    fn an_unread_file_is_unknown_and_a_lab_not_applicable() {
+        let mut facts = healthy();
+        assert!(unknown(&RULE, &facts).starts_with("lines of pg_hba.conf"));
+        facts.intent.lab = true;
+        not_applicable(&RULE, &facts);
+    }
+}
