@@ -9,13 +9,27 @@ use crate::host::Sampled;
 
 mod access;
 mod counters;
+mod foreign_key;
+mod index;
 mod locale;
+mod lock;
 mod replication;
+mod sequence;
+mod statement;
+mod table;
+mod transaction;
 
 pub use access::{Access, AccessRule, Reach};
 pub use counters::{DatabaseCounters, Waits};
+pub use foreign_key::{ForeignKeys, UnindexedForeignKey};
+pub use index::{Cover, Index, Indexes};
 pub use locale::{CollationUse, DatabaseLocale};
+pub use lock::{LockWait, LockWaits};
 pub use replication::{Archiver, Receiver, Replay, Replication, Sender};
+pub use sequence::{Sequence, SequenceColumn, Sequences};
+pub use statement::{Statements, TrackedStatement};
+pub use table::{TableTotals, TableUsage};
+pub use transaction::{HolderKind, OpenTransaction, TransactionIds, XminHolder};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -36,6 +50,17 @@ pub struct Postgres {
     /// Of every database, not only the connected one.
     pub database_counters: Sampled<Vec<DatabaseCounters>>,
     pub tables: Fact<Vec<Table>>,
+    pub table_totals: Fact<TableTotals>,
+    pub indexes: Fact<Indexes>,
+    pub foreign_keys: Fact<ForeignKeys>,
+    pub sequences: Fact<Sequences>,
+    pub statements: Fact<Statements>,
+    pub transaction_ids: Sampled<TransactionIds>,
+    /// The oldest ones, of all databases.
+    pub open_transactions: Fact<Vec<OpenTransaction>>,
+    /// The oldest first, of all databases.
+    pub xmin_holders: Fact<Vec<XminHolder>>,
+    pub lock_waits: Fact<LockWaits>,
     pub extensions: Fact<Vec<Extension>>,
     pub databases: Fact<Vec<DatabaseAge>>,
     pub locales: Fact<Vec<DatabaseLocale>>,
@@ -248,7 +273,8 @@ pub struct Io {
     pub hits: Option<u64>,
 }
 
-/// A table with what vacuum needs; the largest and the most changed ones are kept.
+/// A table of the connected database with what vacuum needs; the largest, the most changed, the
+/// most read and the oldest ones are kept, and `TableTotals` counts the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -268,6 +294,20 @@ pub struct Table {
     pub xid_age: u64,
     /// reloptions as `name=value`.
     pub options: Vec<String>,
+    /// Of the table alone, as vacuum or analyze last counted them together with `rows_estimate`.
+    pub pages: Option<u64>,
+    /// Pages in which all rows are frozen; kept from 18 on.
+    pub frozen_pages: Option<u64>,
+    pub multixact_age: Option<u64>,
+    /// None where it was never vacuumed.
+    pub since_vacuum_s: Option<f64>,
+    pub since_analyze_s: Option<f64>,
+    /// None for partitions, whose parent decides, and materialized views.
+    pub has_primary_key: Option<bool>,
+    /// Data of an average row with its padding, without the header; none where pg_stats shows this
+    /// role no statistics of some column.
+    pub row_bytes: Option<f64>,
+    pub usage: Option<TableUsage>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! What must not stand in a document: secrets always, names and addresses unless they are asked for.
 
+mod sessions;
 mod text;
 
 use dbdyno_model::facts::Facts;
@@ -134,6 +135,7 @@ pub fn hidden(facts: &Facts, names: Option<&Names>) -> Result<Facts, serde_json:
     let mut facts = facts.clone();
     if names.is_some() {
         hide_settings(&mut facts);
+        sessions::hide(&mut facts);
     }
     let mut value = serde_json::to_value(&facts)?;
     walk(&mut value, false, names);

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 pub(super) const ADDRESS: &str = "(address)";
 const HOST: &str = "(host)";
-const USER: &str = "(user)";
+pub(super) const USER: &str = "(user)";
 const HIDDEN: &str = "(hidden)";
 
 /// Passwords in addresses and in connection parameters.

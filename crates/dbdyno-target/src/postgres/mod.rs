@@ -11,20 +11,30 @@ mod database;
 mod error;
 mod extensions;
 mod files;
+mod foreign_keys;
 mod grants;
+mod indexes;
+mod inventory;
 mod io;
 mod locales;
+mod locks;
 mod managed;
+mod query_text;
 mod reader;
 mod senders;
+mod sequences;
 mod settings;
 mod slots;
 mod standby;
+mod statements;
 mod tables;
 mod timer;
+mod transactions;
 mod version;
 mod waits;
 mod wal;
+mod watched;
+mod widths;
 
 use std::time::{Duration, Instant};
 
@@ -56,11 +66,13 @@ pub struct Collected {
     pub failures: Vec<CollectorFailure>,
 }
 
-/// For the session while it reads: nothing may wait long, hold anything, or write.
+/// For the session while it reads: nothing may wait long, hold anything, or write. Compiling a
+/// statement that runs once takes longer than running it.
 const LIMITS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
-     SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on";
+     SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on; \
+     SET jit = off";
 const NO_LIMITS: &str = "RESET statement_timeout; RESET lock_timeout; \
-     RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only";
+     RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only; RESET jit";
 
 /// Reads everything there is to know about the server behind `client`.
 ///
@@ -90,6 +102,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     let before = Counted::read(&mut reader)?;
     let second_reading_at = Instant::now() + options.window;
     reader.find_privileges()?;
+    let watched = watched::open(&mut reader)?;
     (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
     postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
     postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
@@ -101,7 +114,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     postgres.file_errors = reader.read(&files::SUBJECT, files::read)?;
     postgres.access = access::read(&mut reader)?;
     postgres.timer_cost_ns = timer_cost(&mut reader)?;
-    postgres.tables = tables::read(&mut reader)?;
+    inventory::read(&mut reader, &mut postgres)?;
     let wal_directory = reader.read(&wal::DIRECTORY, wal::read_directory)?;
     let roles = reader.read(&managed::SUBJECT, managed::read)?;
 
@@ -111,6 +124,12 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     } else {
         Some(Counted::read(&mut reader)?)
     };
+    watched::close(
+        &mut reader,
+        watched,
+        !options.window.is_zero(),
+        &mut postgres,
+    )?;
     fill_samples(&mut postgres, before, after, wal_directory.get());
 
     if let Some(settings) = settings.value() {

@@ -1,0 +1,31 @@
+//! Foreign keys of the connected database whose own columns no index serves.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ForeignKeys {
+    /// All there are; those of partitions count with their parent.
+    pub foreign_keys: u64,
+    pub unindexed: u64,
+    /// Unindexed ones, those on the largest tables first.
+    pub listed: Vec<UnindexedForeignKey>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct UnindexedForeignKey {
+    pub name: String,
+    pub schema: String,
+    pub table: String,
+    pub columns: Vec<String>,
+    /// By the planner's pages; none for a partitioned table, which has none of its own.
+    pub table_bytes: Option<u64>,
+    pub parent_schema: String,
+    pub parent: String,
+    /// Rows deleted from the parent since the statistics were reset.
+    pub parent_deleted: u64,
+    pub parent_updated: u64,
+}
