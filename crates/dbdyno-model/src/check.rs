@@ -78,7 +78,7 @@ pub struct Step {
     /// Of a server's setting, the value that `plan` and `tune` give it too.
     pub recommended: Option<String>,
     pub why: Option<String>,
-    /// None for what only the owner of the host or of a table can do: no class was judged there.
+    /// None for what only the owner of the host can do: no class was judged there.
     pub class: Option<Class>,
     pub needs: Needs,
     pub gives_up: Option<String>,
@@ -106,7 +106,9 @@ pub enum WayKind {
     AlterSystem,
     /// A line of postgresql.conf, or of a file that it includes last.
     Conf,
-    /// For the owner of the host or of the table.
+    /// SQL for the owner of the table or of the database.
+    Statement,
+    /// For the owner of the host.
     Action,
 }
 

@@ -94,6 +94,9 @@ pub struct Finding {
     /// What only the host's owner can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_actions: Vec<crate::HostAction>,
+    /// SQL for whoever owns the database.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<Statement>,
     pub confidence: Confidence,
     /// Documentation or article that the rule rests on.
     pub sources: Vec<String>,
@@ -117,6 +120,22 @@ pub struct Recommendation {
     pub why: String,
     pub class: Class,
     /// What it costs apart from safety: recovery time, memory, CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gives_up: Option<String>,
+}
+
+/// SQL that changes what is no setting: an index, a table's option, a row count that the planner
+/// has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Statement {
+    /// As it can be run, with quoted identifiers and without a semicolon.
+    pub sql: String,
+    /// What it is for.
+    pub why: String,
+    pub class: Class,
+    pub needs: Needs,
+    /// What it costs apart from safety.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gives_up: Option<String>,
 }

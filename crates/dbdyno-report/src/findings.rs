@@ -23,6 +23,7 @@ pub fn findings_page(findings: &[Finding], width: usize, style: Style) -> String
         for action in &finding.host_actions {
             lines.extend(hang(&format!("{INDENT}do: "), &action.action, width));
         }
+        lines.extend(statements(finding, width, style));
         let facts = format!("{}, confidence {}", finding.rule, confidence(finding));
         let mut small = hang(INDENT, &facts, width);
         // A link that is broken over two lines cannot be followed.
@@ -35,6 +36,22 @@ pub fn findings_page(findings: &[Finding], width: usize, style: Style) -> String
         lines.extend(small.iter().map(|line| style.paint(Role::Dim, line)));
     }
     page(&lines)
+}
+
+/// SQL to run, each with what it is for and what it costs below.
+fn statements(finding: &Finding, width: usize, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for statement in &finding.statements {
+        let sql = format!("{};", statement.sql);
+        lines.extend(hang(&format!("{INDENT}sql: "), &sql, width));
+        let mut facts = format!("{} ({})", statement.why, statement.needs.as_str());
+        if let Some(cost) = &statement.gives_up {
+            facts.push_str(&format!("; gives up: {cost}"));
+        }
+        let small = hang(&format!("{INDENT}     "), &facts, width);
+        lines.extend(small.iter().map(|line| style.paint(Role::Dim, line)));
+    }
+    lines
 }
 
 /// The critical ones and the warnings, a line or two each; what only informs is folded to names.
@@ -121,6 +138,9 @@ fn confidence(finding: &Finding) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use dbdyno_model::finding::Statement;
+    use dbdyno_model::{Class, Needs};
+
     use super::*;
     use crate::testing;
     use crate::text::columns;
@@ -153,6 +173,23 @@ mod tests {
             testing::without_colour(&coloured),
             findings_short(&findings, 80, Style::Plain)
         );
+    }
+
+    #[test]
+    fn sql_is_told_with_what_it_is_for_and_what_it_costs() {
+        let mut findings = testing::findings();
+        findings.truncate(1);
+        findings[0].statements = vec![Statement {
+            sql: "DROP INDEX CONCURRENTLY public.\"Note\"".to_owned(),
+            why: "no replica needs it".to_owned(),
+            class: Class::Safe,
+            needs: Needs::Online,
+            gives_up: Some("the way back takes a build".to_owned()),
+        }];
+        let page = findings_page(&findings, 100, Style::Plain);
+        let sql = format!("{INDENT}sql: DROP INDEX CONCURRENTLY public.\"Note\";\n");
+        let why = "no replica needs it (online); gives up: the way back takes a build\n";
+        assert!(page.contains(&sql) && page.contains(why), "{page}");
     }
 
     #[test]

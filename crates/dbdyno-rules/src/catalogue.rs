@@ -4,7 +4,10 @@ use dbdyno_model::finding::NotAssessed;
 use dbdyno_model::{Facts, Finding, Outcome};
 
 use crate::Rule;
-use crate::{cloud, container, filesystem, hardware, kernel, maintenance, postgres, replication};
+use crate::{
+    cloud, container, filesystem, hardware, kernel, maintenance, postgres, query, replication,
+    schema,
+};
 
 /// All rules, in the order of their ids.
 pub fn catalogue() -> Vec<Rule> {
@@ -16,7 +19,9 @@ pub fn catalogue() -> Vec<Rule> {
         kernel::RULES,
         maintenance::RULES,
         postgres::RULES,
+        query::RULES,
         replication::RULES,
+        schema::RULES,
     ];
     let mut rules: Vec<Rule> = families.concat();
     rules.sort_by_key(|rule| rule.id);

@@ -10,9 +10,13 @@ pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
 pub mod postgres;
+pub mod query;
 pub mod replication;
 pub mod rule;
+pub mod schema;
+mod scope;
 pub mod solver;
+mod sql;
 #[cfg(test)]
 mod testing;
 

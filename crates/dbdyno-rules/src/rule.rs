@@ -88,6 +88,7 @@ impl Rule {
             evidence: Vec::new(),
             recommendations: Vec::new(),
             host_actions: Vec::new(),
+            statements: Vec::new(),
             confidence: self.confidence,
             sources: self
                 .sources

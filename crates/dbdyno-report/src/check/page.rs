@@ -129,7 +129,9 @@ fn step_lines(step: &Step, width: usize, style: Style) -> Vec<String> {
 /// A statement or a line of a file is not wrapped: it is there to be copied.
 fn way_lines(way: &Way, width: usize) -> Vec<String> {
     match way.kind {
-        WayKind::AlterSystem => vec![format!("{INDENT}  {}", clean(&way.text))],
+        WayKind::AlterSystem | WayKind::Statement => {
+            vec![format!("{INDENT}  {}", clean(&way.text))]
+        }
         WayKind::Conf => vec![format!("{INDENT}  or in its file: {}", clean(&way.text))],
         WayKind::Action => hang(&format!("{INDENT}do: "), &way.text, width),
     }

@@ -1,12 +1,13 @@
 //! What a finding asks its reader to do: from which value to which, and the lines that do it.
 
 use dbdyno_model::check::{Place, Step, Way, WayKind};
+use dbdyno_model::finding::Statement;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Change, Evidence, Finding, HostAction, Plan};
 
 use crate::plan::{alter_system_line, conf_line};
 
-/// The settings of the server first, then what is for the owner of the host.
+/// The settings of the server first, then what is for the owner of the host, then SQL.
 pub(super) fn steps(finding: &Finding, server: Option<&Postgres>, plan: &Plan) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for recommendation in &finding.recommendations {
@@ -27,6 +28,7 @@ pub(super) fn steps(finding: &Finding, server: Option<&Postgres>, plan: &Plan) -
             .iter()
             .map(|action| host(finding, action)),
     );
+    steps.extend(finding.statements.iter().map(sql));
     steps
 }
 
@@ -96,6 +98,24 @@ fn host(finding: &Finding, action: &HostAction) -> Step {
     }
 }
 
+fn sql(statement: &Statement) -> Step {
+    Step {
+        subject: None,
+        current: None,
+        recommended: None,
+        why: Some(statement.why.clone()),
+        class: Some(statement.class),
+        needs: statement.needs,
+        gives_up: statement.gives_up.clone(),
+        ways: vec![Way {
+            kind: WayKind::Statement,
+            text: format!("{};", statement.sql),
+        }],
+        place: None,
+        decided_by: None,
+    }
+}
+
 /// The evidence that the action gives another value, where it is one line with one.
 fn one_value<'a>(finding: &'a Finding, action: &str) -> Option<(&'a Evidence, String)> {
     let device = between(action, "KERNEL==\"", '"');
@@ -142,6 +162,7 @@ mod tests {
     use super::*;
     use crate::check::testing;
     use dbdyno_model::check::Answer;
+    use dbdyno_model::{Class, Needs};
 
     fn answer(rule: &str) -> Answer {
         let check = testing::check();
@@ -186,6 +207,28 @@ mod tests {
         let value = (step.current.as_deref(), step.recommended.as_deref());
         assert_eq!(value, (Some("60"), Some("1")));
         assert_eq!(step.class, None);
+    }
+
+    #[test]
+    fn sql_says_what_it_is_for_and_what_it_costs() {
+        let mut finding = testing::findings().remove(0);
+        finding.recommendations.clear();
+        finding.statements = vec![Statement {
+            sql: "DROP INDEX CONCURRENTLY public.note".to_owned(),
+            why: "nothing scans it".to_owned(),
+            class: Class::Safe,
+            needs: Needs::Online,
+            gives_up: Some("the way back takes a build".to_owned()),
+        }];
+        let steps = steps(&finding, None, &Plan::default());
+        assert_eq!(steps.len(), 1);
+        assert_eq!(steps[0].ways[0].kind, WayKind::Statement);
+        assert_eq!(
+            steps[0].ways[0].text,
+            "DROP INDEX CONCURRENTLY public.note;"
+        );
+        assert_eq!(steps[0].why.as_deref(), Some("nothing scans it"));
+        assert!(steps[0].gives_up.is_some() && steps[0].class == Some(Class::Safe));
     }
 
     #[test]

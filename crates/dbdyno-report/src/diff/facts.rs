@@ -15,24 +15,39 @@ const MOMENTARY: &[&str] = &[
     "autovacuum_workers",
     "available_bytes",
     "committed_bytes",
+    "deleted",
     "free_bytes",
     "free_inodes",
+    "frozen_pages",
+    "hot_updated",
     "huge_pages_free",
     "huge_pages_reserved",
+    "index_rows",
+    "index_scans",
+    "inserted",
     "inserted_since_vacuum",
     "modified_since_analyze",
+    "newpage_updated",
     "oom_kills",
     "page_tables_bytes",
+    "pages",
     "periods",
     "pid",
     "resident_bytes",
     "retained_bytes",
+    "row_bytes",
     "rows_estimate",
+    "sequential_rows",
+    "sequential_scans",
+    "since_analyze_s",
+    "since_vacuum_s",
     "size_bytes",
     "stats_reset",
     "swap_bytes",
     "swap_free_bytes",
     "throttled",
+    "updated",
+    "vacuums",
 ];
 const MOMENTARY_ENDINGS: &[&str] = &[
     "_age",
@@ -47,7 +62,18 @@ const MOMENTARY_ENDINGS: &[&str] = &[
 /// Parts that are momentary but for what is named beside them.
 const MOMENTARY_PARTS: &[(&str, &[&str])] = &[
     ("activity", &["prepared_transactions", "standbys"]),
+    ("foreign_keys", &["foreign_keys", "unindexed"]),
+    ("indexes", &["indexes", "invalid", "redundant"]),
+    ("lock_waits", &[]),
+    ("open_transactions", &[]),
     ("pressure", &[]),
+    ("sequences", &["sequences", "wide"]),
+    ("statements", &[]),
+    (
+        "table_totals",
+        &["tables", "without_primary_key", "excluded_from_autovacuum"],
+    ),
+    ("xmin_holders", &[]),
 ];
 
 /// What is compared elsewhere, or stands in another field as well.
@@ -89,7 +115,8 @@ impl Part {
     fn of_server(path: &str) -> Self {
         match first(path) {
             "version" | "extensions" => Self::ServerVersion,
-            "tables" | "databases" | "slots" => Self::ServerObjects,
+            "tables" | "table_totals" | "indexes" | "foreign_keys" | "sequences" | "databases"
+            | "slots" => Self::ServerObjects,
             _ => Self::ServerOther,
         }
     }

@@ -34,6 +34,7 @@ fn finding(rule: &str, severity: Severity) -> Finding {
         evidence: Vec::new(),
         recommendations: Vec::new(),
         host_actions: Vec::new(),
+        statements: Vec::new(),
         confidence: Confidence::High,
         sources: Vec::new(),
     }

@@ -115,6 +115,7 @@ pub(crate) fn findings() -> Vec<Finding> {
             .collect(),
         recommendations: Vec::new(),
         host_actions: Vec::new(),
+        statements: Vec::new(),
         confidence: Confidence::High,
         sources: vec!["https://www.postgresql.org/docs/current/wal-configuration.html".to_owned()],
     };

@@ -1,5 +1,7 @@
 //! Sizing and rate formulas, each a named function with its unit and its source.
 
+pub mod bloat;
+pub mod btree;
 pub mod io;
 pub mod memory;
 pub mod storage;

@@ -22,11 +22,13 @@
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::tables;
 use crate::postgres::settings::{self, SettingEvidence, value};
 use crate::rule::{FindingExt, Rule, need_ref, safe, server, settle};
+use crate::scope::{LISTED, ScopeExt, in_all};
+use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.autovacuum",
@@ -71,23 +73,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let Some(first) = excluded.first() else {
         return Ok(Outcome::Ok);
     };
+    // Older facts do not say how many there are beside those that are listed.
+    let all = postgres.table_totals.value().map_or(excluded.len(), |all| {
+        in_all(all.excluded_from_autovacuum).max(excluded.len())
+    });
     let mut finding = RULE
         .finding(format!(
-            "{} table(s) are excluded from autovacuum, first: {first}",
-            excluded.len()
+            "{all} table(s) are excluded from autovacuum, first: {first}"
         ))
-        .evidence(
-            "autovacuum_enabled",
-            "false",
-            postgres.tables.origin.clone(),
-        );
-    for table in &excluded {
-        finding = finding.host_action(
+        .of_database(postgres)
+        .evidence("autovacuum_enabled", "false", &postgres.tables.origin);
+    for table in excluded.iter().take(LISTED) {
+        finding = finding.statement(statement(
             format!("ALTER TABLE {table} RESET (autovacuum_enabled)"),
-            Needs::Online,
-        );
+            "its dead rows are removed and its statistics renewed",
+        ));
     }
-    Ok(finding.into_outcome())
+    let told = excluded.len().min(LISTED);
+    Ok(finding
+        .and_more(all - told, "such tables", &postgres.tables.origin)
+        .into_outcome())
 }
 
 /// reloptions keep what was written: every spelling of a boolean.
@@ -103,7 +108,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, set, unknown};
     use dbdyno_model::Fact;
-    use dbdyno_model::postgres::Table;
+    use dbdyno_model::postgres::{Table, TableTotals};
 
     #[test]
     fn off_is_found_and_switched_on() {
@@ -133,9 +138,30 @@ mod tests {
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"1 table(s) are excluded from autovacuum, first: public.orders");
         assert_eq!(
-            finding.host_actions[0].action,
+            finding.statements[0].sql,
             "ALTER TABLE public.orders RESET (autovacuum_enabled)"
         );
+    }
+
+    #[test]
+    fn tables_that_are_not_listed_are_counted() {
+        let mut facts = healthy();
+        let table = Table {
+            options: vec!["autovacuum_enabled=off".into()],
+            ..Table::default()
+        };
+        postgres(&mut facts).tables = Fact::known(vec![table; 12], "pg_class");
+        postgres(&mut facts).table_totals = Fact::known(
+            TableTotals {
+                excluded_from_autovacuum: 40,
+                ..TableTotals::default()
+            },
+            "pg_class",
+        );
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.starts_with("40 table(s)"));
+        assert_eq!(finding.statements.len(), 10);
+        assert_eq!(finding.evidence[2].value, "30 more such tables");
     }
 
     #[test]

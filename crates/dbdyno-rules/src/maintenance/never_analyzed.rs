@@ -27,6 +27,8 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 use super::tables;
 use crate::formulas::MIB;
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::ScopeExt;
+use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.never_analyzed",
@@ -71,13 +73,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             tables::name(largest),
             humane_bytes(largest.size_bytes)
         ))
+        .of_database(postgres)
         .evidence("last_analyze", "never", postgres.tables.origin.clone());
     if unknown.len() > LISTED {
         let command = "vacuumdb --analyze-only, with one job a CPU";
         return Ok(finding.host_action(command, Needs::Online).into_outcome());
     }
     for table in unknown {
-        finding = finding.host_action(format!("ANALYZE {}", tables::name(table)), Needs::Online);
+        finding = finding.statement(statement(
+            format!("ANALYZE {}", tables::name(table)),
+            "the planner knows its rows",
+        ));
     }
     Ok(finding.into_outcome())
 }
@@ -107,8 +113,8 @@ mod tests {
     fn large_tables_are_found_largest_first() {
         let finding = finding(&RULE, &with_tables(&[200, 10, 3000]));
         insta::assert_snapshot!(finding.message, @"2 large table(s) were never analysed, the largest public.t2 with 2.9 GiB");
-        assert_eq!(finding.host_actions[0].action, "ANALYZE public.t2");
-        assert_eq!(finding.host_actions.len(), 2);
+        assert_eq!(finding.statements[0].sql, "ANALYZE public.t2");
+        assert_eq!(finding.statements.len(), 2);
     }
 
     #[test]

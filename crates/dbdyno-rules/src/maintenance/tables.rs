@@ -6,26 +6,15 @@ use dbdyno_model::postgres::{Postgres, Table};
 use crate::formulas::vacuum::threshold_rows;
 use crate::postgres::settings;
 use crate::rule::need_ref;
+use crate::sql::qualified;
 
 /// As in SQL; names that need quotes get them.
-pub(super) fn name(table: &Table) -> String {
-    format!("{}.{}", identifier(&table.schema), identifier(&table.name))
-}
-
-fn identifier(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
+pub(crate) fn name(table: &Table) -> String {
+    qualified(&table.schema, &table.name)
 }
 
 /// One of the table's own options.
-pub(super) fn option<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
+pub(crate) fn option<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
     table
         .options
         .iter()
@@ -34,7 +23,7 @@ pub(super) fn option<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
 }
 
 /// The planner's estimate, else what the statistics count.
-pub(super) fn rows(table: &Table) -> f64 {
+pub(crate) fn rows(table: &Table) -> f64 {
     table
         .rows_estimate
         .filter(|rows| *rows >= 0.0)
@@ -43,18 +32,34 @@ pub(super) fn rows(table: &Table) -> f64 {
 
 /// Dead rows from which autovacuum takes the table up.
 pub(super) fn vacuum_threshold(postgres: &Postgres, table: &Table) -> Result<f64, Outcome> {
-    let own_or_server = |name: &str| {
-        let own = option(table, name).and_then(|value| value.parse::<f64>().ok());
-        own.map_or_else(|| settings::number(postgres, name), Ok)
-    };
     // Exists from 18 on.
-    let max = own_or_server("autovacuum_vacuum_max_threshold").ok();
+    let max = own_or_server(postgres, table, "autovacuum_vacuum_max_threshold").ok();
     Ok(threshold_rows(
-        own_or_server("autovacuum_vacuum_threshold")?,
-        own_or_server("autovacuum_vacuum_scale_factor")?,
+        own_or_server(postgres, table, "autovacuum_vacuum_threshold")?,
+        own_or_server(postgres, table, "autovacuum_vacuum_scale_factor")?,
         rows(table),
         max,
     ))
+}
+
+/// Changed rows from which autovacuum analyses the table.
+pub(crate) fn analyze_threshold(postgres: &Postgres, table: &Table) -> Result<f64, Outcome> {
+    Ok(threshold_rows(
+        own_or_server(postgres, table, "autovacuum_analyze_threshold")?,
+        own_or_server(postgres, table, "autovacuum_analyze_scale_factor")?,
+        rows(table),
+        None,
+    ))
+}
+
+/// The table's option, else the server's setting.
+pub(super) fn own_or_server(
+    postgres: &Postgres,
+    table: &Table,
+    name: &str,
+) -> Result<f64, Outcome> {
+    let own = option(table, name).and_then(|value| value.parse::<f64>().ok());
+    own.map_or_else(|| settings::number(postgres, name), Ok)
 }
 
 /// Tables past their threshold.

@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! Tables past their vacuum threshold that would take more than an hour together at the rate at
-//! which autovacuum may change pages.
+//! which autovacuum may change pages; or tables whose rows die so fast that vacuum would have to
+//! run more than all of the time to be done with each when it falls due again.
 //!
 //! ## Why it matters
 //! Autovacuum sleeps whenever it has used up its cost limit. At the defaults it changes at most 39
@@ -18,7 +19,10 @@
 //! None to data. Vacuum takes a larger share of the storage.
 //!
 //! ## When it does not apply
-//! Servers whose tables are vacuumed in time.
+//! Servers whose tables are vacuumed in time. What is counted is a lower bound: one page changed
+//! for each dead row, none in the indexes, and only the tables of the connected database that are
+//! read in full. A table with a cost limit or delay of its own leaves the shared limit and is not
+//! counted.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
@@ -27,12 +31,16 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Outcome, Severity};
 
+use super::schedule::schedule;
 use super::tables;
-use crate::formulas::MIB;
-use crate::formulas::vacuum::io_rate_mib_s;
+use crate::formulas::vacuum::{io_rate_mib_s, utilisation};
+use crate::formulas::{MIB, PAGE_BYTES};
 use crate::postgres::machine::rotational;
 use crate::postgres::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, safe, server, settle};
+use crate::rule::{
+    FindingExt, RecommendationExt, Rule, humane_bytes, need_ref, safe, server, settle,
+};
+use crate::scope::ScopeExt;
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.vacuum_io_rate",
@@ -67,20 +75,34 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     };
     let seconds = bytes as f64 / MIB as f64 / rate;
-    if seconds <= LONG_S {
-        return Ok(Outcome::Ok);
-    }
-    let solid = rotational(facts).get() == Some(false);
-    let wanted = if solid { SOLID_LIMIT } else { OTHER_LIMIT };
-    let mut finding = RULE
-        .finding(format!(
+    let load = load(postgres, rate)?;
+    let message = if seconds > LONG_S {
+        format!(
             "{} table(s) with {} wait for vacuum, {:.1} hours of work at {rate:.1} MiB/s of changed pages",
             overdue.len(),
             humane_bytes(bytes),
             seconds / 3600.0
-        ))
+        )
+    } else if load > 1.0 {
+        format!(
+            "at {rate:.1} MiB/s of changed pages vacuum needs {:.0} % of the time to keep up with the rows that die",
+            load * 100.0
+        )
+    } else {
+        return Ok(Outcome::Ok);
+    };
+    let solid = rotational(facts).get() == Some(false);
+    let wanted = if solid { SOLID_LIMIT } else { OTHER_LIMIT };
+    let mut finding = RULE
+        .finding(message)
+        .of_database(postgres)
         .shows(postgres, "autovacuum_vacuum_cost_limit")
-        .shows(postgres, "autovacuum_vacuum_cost_delay");
+        .shows(postgres, "autovacuum_vacuum_cost_delay")
+        .evidence(
+            "share of the time",
+            format!("{:.0} %", load * 100.0),
+            &postgres.tables.origin,
+        );
     let cost = "a larger share of the storage while vacuum runs";
     if limit < wanted {
         let why = "vacuum keeps up with the rows that die";
@@ -99,6 +121,35 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding.into_outcome())
 }
 
+/// Share of the time that vacuum has to run at this rate; tables whose rate is not known add
+/// nothing.
+fn load(postgres: &Postgres, rate_mib_s: f64) -> Result<f64, Outcome> {
+    let mut work = Vec::new();
+    for table in need_ref(&postgres.tables, "tables")? {
+        let has_own_cost = [
+            "autovacuum_vacuum_cost_limit",
+            "autovacuum_vacuum_cost_delay",
+        ]
+        .iter()
+        .any(|name| tables::option(table, name).is_some());
+        let schedule = schedule(postgres, table)?;
+        let Some(per_s) = schedule.dead_per_s.filter(|per_s| *per_s > 0.0) else {
+            continue;
+        };
+        if has_own_cost {
+            continue;
+        }
+        let pages = table
+            .pages
+            .map_or(table.size_bytes as f64 / PAGE_BYTES as f64, |pages| {
+                pages as f64
+            });
+        let changed_mib = pages.min(schedule.threshold) * PAGE_BYTES as f64 / MIB as f64;
+        work.push((changed_mib / rate_mib_s, schedule.threshold / per_s));
+    }
+    Ok(utilisation(&work))
+}
+
 /// −1 stands for the setting of manual vacuums.
 fn automatic(postgres: &Postgres, own: &str, manual: &str) -> Result<f64, Outcome> {
     let value = settings::number(postgres, own)?;
@@ -112,9 +163,11 @@ fn automatic(postgres: &Postgres, own: &str, manual: &str) -> Result<f64, Outcom
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use crate::testing::{
+        configure, finding, healthy, ok, postgres, unknown, with_statistics_of_days,
+    };
     use dbdyno_model::finding::Want;
-    use dbdyno_model::postgres::Table;
+    use dbdyno_model::postgres::{Table, TableUsage};
     use dbdyno_model::{Fact, Facts};
 
     fn waiting(gib: u64) -> Facts {
@@ -147,6 +200,27 @@ mod tests {
         let finding = finding(&RULE, &facts);
         assert!(finding.message.contains("3.9 MiB/s"), "{}", finding.message);
         assert_eq!(finding.recommendations.len(), 2);
+    }
+
+    #[test]
+    fn rows_that_die_faster_than_pages_may_be_changed_are_found() {
+        // A threshold of 200,050 rows filled every 20 seconds: 78 MiB/s of pages at least.
+        let mut facts = waiting(10);
+        with_statistics_of_days(&mut facts, 1.0);
+        let mut table = postgres(&mut facts).tables.value().unwrap()[0].clone();
+        table.rows_estimate = Some(1e6);
+        table.dead_tuples = 0;
+        table.since_vacuum_s = Some(5.0);
+        table.pages = Some(500_000);
+        table.usage = Some(TableUsage {
+            deleted: 86_400 * 10_000,
+            ..TableUsage::default()
+        });
+        postgres(&mut facts).tables = Fact::known(vec![table.clone()], "pg_stat_user_tables");
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"at 39.1 MiB/s of changed pages vacuum needs 200 % of the time to keep up with the rows that die");
+        table.options = vec!["autovacuum_vacuum_cost_limit=2000".into()];
+        postgres(&mut facts).tables = Fact::known(vec![table], "pg_stat_user_tables");
+        ok(&RULE, &facts);
     }
 
     #[test]

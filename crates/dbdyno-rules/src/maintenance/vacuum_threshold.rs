@@ -9,8 +9,9 @@
 //! Until then every scan reads them, and the vacuum that follows runs for hours.
 //!
 //! ## What to do
-//! Per table, set `autovacuum_vacuum_scale_factor` so that about a million dead rows make it due,
-//! with a base of 1,000. Small tables keep the default.
+//! Per table, set `autovacuum_vacuum_scale_factor` so that an hour's dead rows make it due, a
+//! million at most and a hundred thousand at least, with a base of 1,000. Small tables keep the
+//! default.
 //!
 //! ## Risk
 //! None to data. The table is vacuumed more often, for a shorter time.
@@ -23,13 +24,16 @@
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
 
-use dbdyno_model::finding::Confidence;
+use dbdyno_model::finding::{Confidence, Statement};
 use dbdyno_model::postgres::Table;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
+use super::schedule::{Schedule, schedule};
 use super::tables;
 use crate::formulas::vacuum::scale_factor_for;
-use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
+use crate::scope::{HOUR_S, LISTED, ScopeExt, humane_time};
+use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.vacuum_threshold",
@@ -51,55 +55,87 @@ fn check(facts: &Facts) -> Outcome {
 const TARGET_ROWS: f64 = 1e6;
 const TARGET_BASE: f64 = 1000.0;
 
+/// Fewer are no reason to read every index of a large table.
+const LEAST_TARGET_ROWS: f64 = 1e5;
+
 /// Share of the threshold that shows that the table does change.
 const CHANGING_SHARE: f64 = 0.1;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let tables = need_ref(&postgres.tables, "tables")?;
-    let mut late: Vec<(&Table, f64)> = Vec::new();
+    let mut late: Vec<(&Table, Schedule)> = Vec::new();
     for table in tables {
-        let threshold = tables::vacuum_threshold(postgres, table)?;
-        if threshold > TARGET_ROWS && table.dead_tuples as f64 > threshold * CHANGING_SHARE {
-            late.push((table, threshold));
+        let schedule = schedule(postgres, table)?;
+        if schedule.threshold > TARGET_ROWS
+            && table.dead_tuples as f64 > schedule.threshold * CHANGING_SHARE
+        {
+            late.push((table, schedule));
         }
     }
     late.sort_by(|a, b| {
-        b.1.total_cmp(&a.1)
+        b.1.threshold
+            .total_cmp(&a.1.threshold)
             .then_with(|| tables::name(a.0).cmp(&tables::name(b.0)))
     });
-    let Some((worst, threshold)) = late.first() else {
+    let Some((worst, schedule)) = late.first() else {
         return Ok(Outcome::Ok);
     };
-    let mut finding = RULE.finding(format!(
-        "{} is vacuumed only after {:.1} million dead rows; it has {:.1} million",
-        tables::name(worst),
-        threshold / 1e6,
-        worst.dead_tuples as f64 / 1e6
-    ));
-    for (table, threshold) in &late {
-        let name = tables::name(table);
-        let scale = scale_factor_for(TARGET_ROWS, TARGET_BASE, tables::rows(table));
+    let origin = &postgres.tables.origin;
+    let mut finding = RULE
+        .finding(format!(
+            "{} is vacuumed only after {:.1} million dead rows; it has {:.1} million",
+            tables::name(worst),
+            schedule.threshold / 1e6,
+            worst.dead_tuples as f64 / 1e6
+        ))
+        .of_database(postgres);
+    for (table, schedule) in late.iter().take(LISTED) {
         finding = finding
             .evidence(
-                format!("threshold of {name}"),
-                format!("{threshold:.0} rows, {} dead", table.dead_tuples),
-                postgres.tables.origin.clone(),
+                format!("threshold of {}", tables::name(table)),
+                described(table, schedule),
+                origin,
             )
-            .host_action(
-                format!(
-                    "ALTER TABLE {name} SET (autovacuum_vacuum_scale_factor = {scale}, autovacuum_vacuum_threshold = {TARGET_BASE})"
-                ),
-                Needs::Online,
-            );
+            .statement(sooner(table, schedule));
     }
-    Ok(finding.into_outcome())
+    Ok(finding
+        .and_more(late.len().saturating_sub(LISTED), "such tables", origin)
+        .into_outcome())
+}
+
+/// `100000050 rows, 40000000 dead, due in 3 days at 230 dead rows a second`.
+fn described(table: &Table, schedule: &Schedule) -> String {
+    let mut text = format!("{:.0} rows, {} dead", schedule.threshold, table.dead_tuples);
+    if let Some(due_in_s) = schedule.due_in_s {
+        text += &format!(", due in {}", humane_time(due_in_s));
+    }
+    if let Some(per_s) = schedule.dead_per_s {
+        text += &format!(" at {} dead rows a second", humane_number(per_s));
+    }
+    text
+}
+
+fn sooner(table: &Table, schedule: &Schedule) -> Statement {
+    let target = schedule.dead_per_s.map_or(TARGET_ROWS, |per_s| {
+        (per_s * HOUR_S).clamp(LEAST_TARGET_ROWS, TARGET_ROWS)
+    });
+    let scale = scale_factor_for(target, TARGET_BASE, tables::rows(table));
+    // A share that small is written better as a number of rows.
+    let base = if scale > 0.0 { TARGET_BASE } else { target };
+    statement(
+        format!(
+            "ALTER TABLE {} SET (autovacuum_vacuum_scale_factor = {scale}, autovacuum_vacuum_threshold = {base:.0})",
+            tables::name(table)
+        ),
+        format!("vacuum it after {target:.0} dead rows, in less time each"),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, set, unknown};
+    use crate::testing::{finding, healthy, ok, postgres, set, unknown, with_statistics_of_days};
     use dbdyno_model::postgres::Table;
     use dbdyno_model::{Fact, Facts};
 
@@ -121,7 +157,31 @@ mod tests {
     fn a_large_table_is_found_with_the_line_that_mends_it() {
         let finding = finding(&RULE, &with_table(500e6, 40_000_000, &[]));
         insta::assert_snapshot!(finding.message, @"public.history is vacuumed only after 100.0 million dead rows; it has 40.0 million");
-        insta::assert_snapshot!(finding.host_actions[0].action, @"ALTER TABLE public.history SET (autovacuum_vacuum_scale_factor = 0.002, autovacuum_vacuum_threshold = 1000)");
+        insta::assert_snapshot!(finding.statements[0].sql, @"ALTER TABLE public.history SET (autovacuum_vacuum_scale_factor = 0.002, autovacuum_vacuum_threshold = 1000)");
+    }
+
+    #[test]
+    fn a_slow_table_gets_an_hour_s_rows_and_a_huge_one_a_number() {
+        let mut facts = with_table(500e6, 20_000_000, &[]);
+        with_statistics_of_days(&mut facts, 30.0);
+        let mut table = postgres(&mut facts).tables.value().unwrap()[0].clone();
+        table.since_vacuum_s = Some(2e5);
+        table.dead_tuples = 20_000_000;
+        postgres(&mut facts).tables = Fact::known(vec![table.clone()], "pg_stat_user_tables");
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.evidence[1].value, @"100000050 rows, 20000000 dead, due in 9.3 days at 100 dead rows a second");
+        insta::assert_snapshot!(found.statements[0].sql, @"ALTER TABLE public.history SET (autovacuum_vacuum_scale_factor = 0.0007, autovacuum_vacuum_threshold = 1000)");
+        table.rows_estimate = Some(2e10);
+        table.dead_tuples = 2_000_000_000;
+        table.since_vacuum_s = Some(2e9);
+        postgres(&mut facts).tables = Fact::known(vec![table], "pg_stat_user_tables");
+        with_statistics_of_days(&mut facts, 30_000.0);
+        let found = finding(&RULE, &facts);
+        let sql = &found.statements[0].sql;
+        assert!(
+            sql.contains("scale_factor = 0, autovacuum_vacuum_threshold = 100000)"),
+            "{sql}"
+        );
     }
 
     #[test]

@@ -9,11 +9,14 @@
 //! the oldest tables are frozen.
 //!
 //! ## What to do
-//! Find what holds the oldest ids back (`maintenance.xmin_horizon`), then run `VACUUM (FREEZE)` on
-//! the oldest tables, in normal operation: single-user mode is not needed.
+//! Find what holds the oldest ids back (`maintenance.xmin_horizon`) and end it, then run a plain
+//! `VACUUM` of the oldest tables as a superuser, in normal operation. At this age it freezes by
+//! itself; `FREEZE` only makes it do more than is needed, and single-user mode is not needed
+//! either.
 //!
 //! ## Risk
-//! Freezing reads and may write the whole table.
+//! Freezing reads and may write the whole table. What the ids last for is told at the rate of the
+//! sample, and only where that was ten minutes or longer.
 //!
 //! ## When it does not apply
 //! Nowhere.
@@ -22,10 +25,14 @@
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::postgres::{Postgres, Table};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
+use super::tables;
 use crate::postgres::settings::SettingEvidence;
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::scope::{humane_count, humane_time};
+use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.wraparound",
@@ -48,13 +55,19 @@ const CRITICAL_AGE: u64 = 1_000_000_000;
 /// Ids after which the server stops writing, nearly.
 const LAST_AGE: u64 = 2_000_000_000;
 
+/// A rate over less may be a moment's.
+const LONG_WINDOW_S: f64 = 600.0;
+
+/// Tables to vacuum first.
+const OLDEST: usize = 5;
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let databases = need_ref(&postgres.databases, "ages of the databases")?;
     let ages = databases.iter().flat_map(|database| {
         [
-            (database.xid_age, "transaction ids", &database.name),
-            (database.multixact_age, "multixact ids", &database.name),
+            (database.xid_age, TRANSACTIONS, &database.name),
+            (database.multixact_age, MULTIXACTS, &database.name),
         ]
     });
     let Some((age, kind, database)) = ages.max().filter(|(age, ..)| *age > WARN_AGE) else {
@@ -65,28 +78,79 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     } else {
         Severity::Warn
     };
-    Ok(RULE
+    let left = LAST_AGE.saturating_sub(age) as f64;
+    let mut finding = RULE
         .finding(format!(
             "database {database} has {kind} {:.0} million old, {:.0} million before writing stops",
             age as f64 / 1e6,
-            LAST_AGE.saturating_sub(age) as f64 / 1e6
+            left / 1e6
         ))
         .severity(severity)
         .keeps_running()
         .evidence("age", age, postgres.databases.origin.clone())
-        .shows(postgres, "autovacuum_freeze_max_age")
-        .host_action(
-            format!("VACUUM (FREEZE) of the oldest tables of {database}"),
+        .shows(postgres, "autovacuum_freeze_max_age");
+    let rate = postgres.transaction_ids.rate(|ids| Some(ids.next as f64));
+    if let Some(per_s) = rate.filter(|per_s| *per_s > 0.0 && kind == TRANSACTIONS)
+        && postgres.transaction_ids.seconds >= LONG_WINDOW_S
+    {
+        let value = format!(
+            "{} a second over {}: enough for {}",
+            humane_count(per_s),
+            humane_time(postgres.transaction_ids.seconds),
+            humane_time(left / per_s)
+        );
+        finding = finding.evidence("ids used up", value, "pg_current_snapshot()");
+    }
+    Ok(vacuum_first(finding, postgres, database, kind).into_outcome())
+}
+
+const TRANSACTIONS: &str = "transaction ids";
+const MULTIXACTS: &str = "multixact ids";
+
+/// The oldest tables, where the database is the one that was read.
+fn vacuum_first(finding: Finding, postgres: &Postgres, database: &str, kind: &str) -> Finding {
+    let connected = postgres
+        .database
+        .latest()
+        .is_some_and(|connected| connected.name == database);
+    let tables = postgres.tables.value().filter(|_| connected);
+    let age = |table: &Table| match kind {
+        MULTIXACTS => table.multixact_age.unwrap_or(0),
+        _ => table.xid_age,
+    };
+    let mut oldest: Vec<&Table> = tables
+        .into_iter()
+        .flatten()
+        .filter(|table| age(table) > WARN_AGE)
+        .collect();
+    oldest.sort_by_key(|table| (std::cmp::Reverse(age(table)), tables::name(table)));
+    if oldest.is_empty() {
+        return finding.host_action(
+            format!("VACUUM of the oldest tables of {database}, as a superuser connected to it"),
             Needs::Online,
-        )
-        .into_outcome())
+        );
+    }
+    oldest.iter().take(OLDEST).fold(finding, |finding, table| {
+        let name = tables::name(table);
+        finding
+            .evidence(
+                format!("age of {name}"),
+                age(table),
+                &postgres.tables.origin,
+            )
+            .statement(statement(
+                format!("VACUUM (VERBOSE) {name}"),
+                "its oldest rows are frozen",
+            ))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::postgres::DatabaseAge;
+    use dbdyno_model::host::Sampled;
+    use dbdyno_model::postgres::{Database, DatabaseAge, Table, TransactionIds};
     use dbdyno_model::{Fact, Facts, Severity};
 
     fn aged(xid_age: u64, multixact_age: u64) -> Facts {
@@ -111,6 +175,62 @@ mod tests {
             Severity::Critical
         );
         finding(&RULE, &aged(2_100_000_000, 0));
+    }
+
+    #[test]
+    fn another_database_is_named_and_the_connected_one_s_tables_are_vacuumed() {
+        let mut facts = aged(600_000_000, 0);
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.statements, []);
+        assert!(found.host_actions[0].action.contains("of shop"));
+        let name = |mut database: Database| {
+            database.name = "shop".into();
+            database
+        };
+        let server = postgres(&mut facts);
+        server.database.after = server.database.after.clone().map(name);
+        let table = |name: &str, xid_age| Table {
+            schema: "public".into(),
+            name: name.into(),
+            xid_age,
+            ..Table::default()
+        };
+        server.tables = Fact::known(
+            vec![
+                table("young", 1000),
+                table("old", 550_000_000),
+                table("Oldest", 600_000_000),
+            ],
+            "pg_class",
+        );
+        let found = finding(&RULE, &facts);
+        let sql: Vec<&str> = found
+            .statements
+            .iter()
+            .map(|one| one.sql.as_str())
+            .collect();
+        assert_eq!(
+            sql,
+            [
+                "VACUUM (VERBOSE) public.\"Oldest\"",
+                "VACUUM (VERBOSE) public.old"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_time_left_is_told_at_the_rate_of_a_long_window() {
+        let mut facts = aged(600_000_000, 0);
+        let ids = |next| Fact::known(TransactionIds { next }, "pg_current_snapshot()");
+        postgres(&mut facts).transaction_ids = Sampled {
+            before: ids(1_000_000),
+            after: ids(1_700_000),
+            seconds: 700.0,
+        };
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.evidence[2].value, @"1000 a second over 11.7 minutes: enough for 16.2 days");
+        postgres(&mut facts).transaction_ids.seconds = 1.0;
+        assert_eq!(finding(&RULE, &facts).evidence.len(), 2);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Something that keeps vacuum from removing dead rows.
 //!
 //! ## What it finds
-//! A snapshot more than a million transactions or an hour old, a prepared transaction older than an
-//! hour, or an inactive replication slot beside an old snapshot.
+//! A snapshot or transaction id more than a million transactions or an hour old, and who holds it:
+//! a session, a prepared transaction, a replication slot or a standby with feedback.
 //!
 //! ## Why it matters
 //! Vacuum removes only rows that nobody can still see. One forgotten session, prepared transaction
@@ -16,15 +16,19 @@
 //! The holder's work is lost; a dropped slot's replica has to be made anew.
 //!
 //! ## When it does not apply
-//! Nowhere.
+//! A slot's catalog horizon holds back the system catalogs alone, and is told as that. A session in
+//! another database holds back shared catalogs at most.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 
-use dbdyno_model::finding::Confidence;
+use dbdyno_model::finding::{Confidence, Statement};
+use dbdyno_model::postgres::{HolderKind, Postgres, XminHolder};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::scope::{LISTED, humane_count, humane_time};
+use crate::sql::{CostExt, StatementExt, literal, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.xmin_horizon",
@@ -44,6 +48,99 @@ const OLD_S: f64 = 3600.0;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    match postgres.xmin_holders.value() {
+        Some(holders) => Ok(by_holder(postgres, holders)),
+        None => by_age(postgres),
+    }
+}
+
+fn by_holder(postgres: &Postgres, holders: &[XminHolder]) -> Outcome {
+    let old: Vec<&XminHolder> = holders.iter().filter(|holder| is_old(holder)).collect();
+    let Some(worst) = old.first() else {
+        return Outcome::Ok;
+    };
+    let mut finding = RULE.finding(format!(
+        "vacuum cannot remove what died since: {}",
+        described(worst)
+    ));
+    for holder in old.iter().take(LISTED) {
+        let age = format!("{} transactions", humane_count(holder.xid_age as f64));
+        finding = finding
+            .evidence(named(holder), age, &postgres.xmin_holders.origin)
+            .statement(ended(holder));
+    }
+    finding.into_outcome()
+}
+
+/// Old in transactions, or in hours while others were at work.
+fn is_old(holder: &XminHolder) -> bool {
+    holder.xid_age > OLD_TRANSACTIONS
+        || (holder.xid_age > 0 && holder.held_s.is_some_and(|held| held > OLD_S))
+}
+
+/// `session 4711 (app worker), 2.5 hours and 3.5 million transactions old`.
+fn described(holder: &XminHolder) -> String {
+    let transactions = humane_count(holder.xid_age as f64);
+    let age = match holder.held_s {
+        Some(held) => format!("{} and {transactions} transactions old", humane_time(held)),
+        None => format!("{transactions} transactions old"),
+    };
+    let what = if holder.catalogs_only {
+        " (system catalogs alone)"
+    } else {
+        ""
+    };
+    format!("{}, {age}{what}", named(holder))
+}
+
+fn named(holder: &XminHolder) -> String {
+    let kind = match holder.kind {
+        HolderKind::Session => "session",
+        HolderKind::PreparedTransaction => "prepared transaction",
+        HolderKind::ReplicationSlot => "replication slot",
+        HolderKind::Standby => "standby",
+    };
+    let who = if holder.who.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", holder.who)
+    };
+    format!("{kind} {}{who}", holder.name)
+}
+
+fn ended(holder: &XminHolder) -> Statement {
+    let name = literal(&holder.name);
+    match holder.kind {
+        // A document may come from anywhere: what is no number ends nothing.
+        HolderKind::Session => statement(
+            format!(
+                "SELECT pg_terminate_backend({})",
+                holder.name.parse::<u32>().unwrap_or(0)
+            ),
+            "once its owner agrees",
+        )
+        .costing("the session's transaction is rolled back"),
+        HolderKind::PreparedTransaction => statement(
+            format!("ROLLBACK PREPARED {name}"),
+            "connected to its database, or COMMIT PREPARED where its coordinator committed it",
+        )
+        .costing("the prepared work, where it is rolled back"),
+        HolderKind::ReplicationSlot => statement(
+            format!("SELECT pg_drop_replication_slot({name})"),
+            "once nothing needs it: an active one has to be caught up instead",
+        )
+        .costing("whatever reads from the slot has to be made anew"),
+        HolderKind::Standby => statement(
+            "ALTER SYSTEM SET hot_standby_feedback = off",
+            "on the standby, or end the long query there",
+        )
+        .costing("queries on the standby may be cancelled")
+        .needing(Needs::Reload),
+    }
+}
+
+/// Facts of older collectors name nobody.
+fn by_age(postgres: &Postgres) -> Result<Outcome, Outcome> {
     let activity = need_ref(&postgres.activity, "activity")?;
     let origin = || postgres.activity.origin.clone();
     let old_age = activity
@@ -102,7 +199,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::postgres::{Activity, ReplicationSlot};
+    use dbdyno_model::postgres::{Activity, HolderKind, ReplicationSlot, XminHolder};
     use dbdyno_model::{Fact, Facts};
 
     fn with_activity(change: impl Fn(&mut Activity)) -> Facts {
@@ -113,6 +210,69 @@ mod tests {
             activity
         });
         facts
+    }
+
+    fn held_by(kind: HolderKind, name: &str, xid_age: u64, held_s: Option<f64>) -> XminHolder {
+        XminHolder {
+            kind,
+            name: name.into(),
+            who: String::new(),
+            xid_age,
+            held_s,
+            database: None,
+            catalogs_only: false,
+        }
+    }
+
+    fn with_holders(holders: Vec<XminHolder>) -> Facts {
+        let mut facts = healthy();
+        postgres(&mut facts).xmin_holders = Fact::known(holders, "pg_stat_activity");
+        facts
+    }
+
+    #[test]
+    fn each_holder_is_named_with_what_ends_it() {
+        let mut session = held_by(HolderKind::Session, "4711", 3_500_000, Some(9000.0));
+        session.who = "app worker".into();
+        let mut slot = held_by(HolderKind::ReplicationSlot, "cdc", 2_000_000, None);
+        slot.catalogs_only = true;
+        let found = finding(
+            &RULE,
+            &with_holders(vec![
+                session,
+                slot,
+                held_by(HolderKind::PreparedTransaction, "it's", 10, Some(7200.0)),
+                held_by(HolderKind::Standby, "replica", 2_000_000, None),
+            ]),
+        );
+        insta::assert_snapshot!(found.message, @"vacuum cannot remove what died since: session 4711 (app worker), 2.5 hours and 3.5 million transactions old");
+        let sql: Vec<&str> = found
+            .statements
+            .iter()
+            .map(|one| one.sql.as_str())
+            .collect();
+        assert_eq!(
+            sql,
+            [
+                "SELECT pg_terminate_backend(4711)",
+                "SELECT pg_drop_replication_slot('cdc')",
+                "ROLLBACK PREPARED 'it''s'",
+                "ALTER SYSTEM SET hot_standby_feedback = off",
+            ]
+        );
+        assert!(found.statements.iter().all(|one| one.gives_up.is_some()));
+    }
+
+    #[test]
+    fn young_holders_and_old_ones_that_hold_nothing_are_fine() {
+        ok(
+            &RULE,
+            &with_holders(vec![
+                held_by(HolderKind::Session, "1", 500, Some(60.0)),
+                held_by(HolderKind::Session, "2", 0, Some(90_000.0)),
+            ]),
+        );
+        ok(&RULE, &with_holders(Vec::new()));
     }
 
     #[test]

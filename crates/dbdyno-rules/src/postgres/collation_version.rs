@@ -30,8 +30,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{CollationUse, DatabaseLocale};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::identifier;
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::sql::identifier;
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.collation_version",
@@ -107,17 +107,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .host_action(
                 format!(
                     "in {0}: REINDEX DATABASE CONCURRENTLY {0}; then ALTER DATABASE {0} REFRESH COLLATION VERSION",
-                    identifier::quoted(&one.name)
+                    identifier(&one.name)
                 ),
                 Needs::Online,
             );
     }
     for one in others {
-        let name = format!(
-            "{}.{}",
-            identifier::quoted(&one.schema),
-            identifier::quoted(&one.name)
-        );
+        let name = format!("{}.{}", identifier(&one.schema), identifier(&one.name));
         finding = finding
             .evidence(
                 format!("version of {name}"),

@@ -18,7 +18,6 @@ mod end_of_life;
 mod fsync;
 mod full_page_writes;
 mod hidden_damage;
-mod identifier;
 mod io_concurrency;
 mod io_method;
 mod io_timing;

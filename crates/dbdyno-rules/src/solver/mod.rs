@@ -131,7 +131,7 @@ fn changes(facts: &Facts, chosen: BTreeMap<String, Candidate>) -> Vec<Change> {
         .collect()
 }
 
-/// Advice in the order of its weight, each line once.
+/// Advice in the order of its weight, each line once: what belongs to the host, then SQL.
 fn host_actions(findings: &[Finding]) -> Vec<HostAction> {
     let mut findings: Vec<&Finding> = findings.iter().collect();
     findings.sort_by(|a, b| {
@@ -141,9 +141,16 @@ fn host_actions(findings: &[Finding]) -> Vec<HostAction> {
             .then_with(|| a.message.cmp(&b.message))
     });
     let mut actions: Vec<HostAction> = Vec::new();
-    for action in findings.iter().flat_map(|finding| &finding.host_actions) {
-        if !actions.contains(action) {
-            actions.push(action.clone());
+    for finding in findings {
+        let statements = finding.statements.iter().map(|statement| HostAction {
+            rule: finding.rule.clone(),
+            action: statement.sql.clone(),
+            needs: statement.needs,
+        });
+        for action in finding.host_actions.iter().cloned().chain(statements) {
+            if !actions.contains(&action) {
+                actions.push(action);
+            }
         }
     }
     actions

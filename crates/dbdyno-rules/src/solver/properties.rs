@@ -170,6 +170,7 @@ fn findings() -> impl Strategy<Value = Vec<Finding>> {
                     gives_up: None,
                 }],
                 host_actions: Vec::new(),
+                statements: Vec::new(),
                 confidence: [Confidence::Low, Confidence::Medium, Confidence::High][confidence],
                 sources: Vec::new(),
             })

@@ -32,6 +32,7 @@ fn finding(rule: &str, recommendations: Vec<Recommendation>) -> Finding {
         evidence: Vec::new(),
         recommendations,
         host_actions: Vec::new(),
+        statements: Vec::new(),
         confidence: Confidence::High,
         sources: Vec::new(),
     }
@@ -373,4 +374,20 @@ fn advice_comes_gravest_first_and_each_line_once() {
         .map(|one| one.action.as_str())
         .collect();
     assert_eq!(lines, ["now", "later"]);
+}
+
+#[test]
+fn sql_is_advice_as_well() {
+    let mut unused = finding("schema.unused_index", Vec::new());
+    unused.statements = vec![crate::sql::statement(
+        "DROP INDEX CONCURRENTLY public.note",
+        "nothing scans it",
+    )];
+    let plan = planned(&healthy(), vec![unused]);
+    let action = &plan.host_actions[0];
+    assert_eq!(action.action, "DROP INDEX CONCURRENTLY public.note");
+    assert_eq!(
+        (action.rule.as_str(), action.needs),
+        ("schema.unused_index", Needs::Online)
+    );
 }

@@ -1,0 +1,207 @@
+//! Foreign keys that make each delete from the parent read a whole table.
+//!
+//! ## What it finds
+//! A foreign key on a table of more than 100 MB, or on a partitioned one, whose columns no valid
+//! index begins with, while rows are deleted from the table it refers to.
+//!
+//! ## Why it matters
+//! For each row that is deleted from the parent the server looks for rows that refer to it. Without
+//! an index that is a scan of the whole table, under a lock on the parent's row.
+//!
+//! ## What to do
+//! `CREATE INDEX CONCURRENTLY` on the referencing columns. On a partitioned table build it on each
+//! partition concurrently and then on the parent.
+//!
+//! ## Risk
+//! None to data. The index takes room, and a write for each new row.
+//!
+//! ## When it does not apply
+//! Parents whose rows are never deleted and whose keys are never changed. Updates of a parent count
+//! only where they change the key, which is not recorded; deletes from a partitioned parent are
+//! recorded with its partitions and not seen here.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-FK>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::UnindexedForeignKey;
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::{DAY_S, LISTED, ScopeExt, humane_count, on_primary, statistics_of};
+use crate::sql::{CostExt, StatementExt, identifiers, qualified, statement};
+
+pub(super) const RULE: Rule = Rule {
+    id: "schema.foreign_key_index",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &["https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-FK"],
+    check,
+    source_text: include_str!("foreign_key_index.rs"),
+};
+
+const LARGE_BYTES: u64 = 100_000_000;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    on_primary(postgres, "an index")?;
+    let keys = need_ref(&postgres.foreign_keys, "foreign keys")?;
+    let large: Vec<&UnindexedForeignKey> = keys
+        .listed
+        .iter()
+        .filter(|key| key.table_bytes.is_none_or(|bytes| bytes > LARGE_BYTES))
+        .collect();
+    let mut hurt: Vec<&UnindexedForeignKey> = large
+        .iter()
+        .copied()
+        .filter(|key| key.parent_deleted > 0)
+        .collect();
+    // Each deleted row costs a scan of the table.
+    hurt.sort_by_key(|key| {
+        let read = u128::from(key.parent_deleted) * u128::from(key.table_bytes.unwrap_or(0));
+        (std::cmp::Reverse(read), key.name.clone())
+    });
+    let Some(worst) = hurt.first() else {
+        if !large.is_empty() {
+            // Nothing was deleted: since when?
+            statistics_of(postgres, DAY_S, "deletes from parents of large tables")?;
+        }
+        return Ok(Outcome::Ok);
+    };
+    let origin = &postgres.foreign_keys.origin;
+    let mut finding = RULE
+        .finding(format!(
+            "{} foreign key(s) of large tables have no index: {} rows deleted from {} each scanned {}{}",
+            hurt.len(),
+            humane_count(worst.parent_deleted as f64),
+            qualified(&worst.parent_schema, &worst.parent),
+            table(worst),
+            worst
+                .table_bytes
+                .map_or(String::new(), |bytes| format!(" ({})", humane_bytes(bytes)))
+        ))
+        .of_database(postgres);
+    for key in hurt.iter().take(LISTED) {
+        let value = format!(
+            "{} ({}), {} rows deleted from {}",
+            table(key),
+            identifiers(&key.columns),
+            key.parent_deleted,
+            qualified(&key.parent_schema, &key.parent)
+        );
+        finding = finding.evidence(key.name.clone(), value, origin);
+        finding = if key.table_bytes.is_some() {
+            let sql = format!(
+                "CREATE INDEX CONCURRENTLY ON {} ({})",
+                table(key),
+                identifiers(&key.columns)
+            );
+            finding.statement(
+                statement(sql, "a delete from the parent looks its rows up")
+                    .costing("room for the index, and a write for each new row"),
+            )
+        } else {
+            finding.host_action(
+                format!(
+                    "an index on ({}) of each partition of {}, concurrently, then on the table itself",
+                    identifiers(&key.columns),
+                    table(key)
+                ),
+                Needs::Online,
+            )
+        };
+    }
+    Ok(finding
+        .evidence(
+            "foreign keys without an index",
+            format!(
+                "{} of {}, on small tables and with parents that nobody deletes from among them",
+                keys.unindexed, keys.foreign_keys
+            ),
+            origin,
+        )
+        .and_more(hurt.len().saturating_sub(LISTED), "such keys", origin)
+        .into_outcome())
+}
+
+fn table(key: &UnindexedForeignKey) -> String {
+    qualified(&key.schema, &key.table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{
+        finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
+    };
+    use dbdyno_model::postgres::{ForeignKeys, ReplicationRole, UnindexedForeignKey};
+    use dbdyno_model::{Fact, Facts};
+
+    fn key(name: &str, mib: Option<u64>, deleted: u64) -> UnindexedForeignKey {
+        UnindexedForeignKey {
+            name: name.into(),
+            schema: "public".into(),
+            table: "Lines".into(),
+            columns: vec!["order".into(), "part".into()],
+            table_bytes: mib.map(|mib| mib << 20),
+            parent_schema: "public".into(),
+            parent: "orders".into(),
+            parent_deleted: deleted,
+            parent_updated: 0,
+        }
+    }
+
+    fn with(listed: Vec<UnindexedForeignKey>) -> Facts {
+        let mut facts = healthy();
+        let keys = ForeignKeys {
+            foreign_keys: 20,
+            unindexed: listed.len() as u64,
+            listed,
+        };
+        postgres(&mut facts).foreign_keys = Fact::known(keys, "pg_constraint");
+        facts
+    }
+
+    #[test]
+    fn deletes_that_scan_are_found_with_the_index_that_helps() {
+        let found = finding(
+            &RULE,
+            &with(vec![
+                key("small", Some(1), 5),
+                key("large", Some(900), 12_000),
+                key("idle", Some(900), 0),
+            ]),
+        );
+        insta::assert_snapshot!(found.message, @r#"1 foreign key(s) of large tables have no index: 12 thousand rows deleted from public.orders each scanned public."Lines" (900 MiB)"#);
+        insta::assert_snapshot!(found.statements[0].sql, @r#"CREATE INDEX CONCURRENTLY ON public."Lines" ("order", part)"#);
+        assert_eq!(found.statements.len(), 1);
+    }
+
+    #[test]
+    fn a_partitioned_table_takes_more_than_one_statement() {
+        let found = finding(&RULE, &with(vec![key("p", None, 5)]));
+        assert_eq!(found.statements, []);
+        assert!(found.host_actions[0].action.contains("each partition"));
+    }
+
+    #[test]
+    fn small_tables_are_fine_and_idle_ones_after_a_day() {
+        ok(&RULE, &with(vec![key("small", Some(1), 5)]));
+        let mut facts = with(vec![key("idle", Some(900), 0)]);
+        assert!(unknown(&RULE, &facts).contains("statistics are 6 seconds old"));
+        with_statistics_of_days(&mut facts, 3.0);
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn what_was_not_read_is_unknown_and_a_standby_not_applicable() {
+        let mut facts = healthy();
+        unknown(&RULE, &facts);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
+    }
+}

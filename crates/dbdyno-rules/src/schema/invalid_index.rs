@@ -1,0 +1,192 @@
+//! Indexes that were never finished.
+//!
+//! ## What it finds
+//! Invalid indexes that nobody is building now: what a `CREATE INDEX CONCURRENTLY` or `REINDEX
+//! CONCURRENTLY` left behind when it was broken off.
+//!
+//! ## Why it matters
+//! No query uses such an index, and every write of the table still keeps it up. A unique one may
+//! refuse rows although it guarantees nothing.
+//!
+//! ## What to do
+//! Build it with `REINDEX INDEX CONCURRENTLY`. One whose name ends in `_ccnew` or `_ccold` is what
+//! a broken rebuild left beside the index itself: drop it.
+//!
+//! ## Risk
+//! None to data. A unique index that failed on duplicate values fails again until they are gone.
+//!
+//! ## When it does not apply
+//! While an index is being built. Where the role may not see that, look at
+//! `pg_stat_progress_create_index` before anything is dropped.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY>
+//! - <https://www.postgresql.org/docs/current/sql-reindex.html#SQL-REINDEX-CONCURRENTLY>
+
+use dbdyno_model::finding::{Confidence, Statement};
+use dbdyno_model::postgres::Index;
+use dbdyno_model::{Facts, Outcome, Severity};
+
+use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::{LISTED, ScopeExt, database, in_all, on_primary};
+use crate::sql::{StatementExt, qualified, statement};
+
+pub(super) const RULE: Rule = Rule {
+    id: "schema.invalid_index",
+    severity: Severity::Warn,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY",
+        "https://www.postgresql.org/docs/current/sql-reindex.html#SQL-REINDEX-CONCURRENTLY",
+    ],
+    check,
+    source_text: include_str!("invalid_index.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    on_primary(postgres, "an index")?;
+    let indexes = need_ref(&postgres.indexes, "indexes")?;
+    let invalid = || indexes.listed.iter().filter(|index| !index.valid);
+    let left: Vec<&Index> = invalid()
+        .filter(|index| index.building != Some(true))
+        .collect();
+    let building = invalid().count() - left.len();
+    let Some(first) = left.first() else {
+        return Ok(Outcome::Ok);
+    };
+    let all = in_all(indexes.invalid)
+        .saturating_sub(building)
+        .max(left.len());
+    let origin = &postgres.indexes.origin;
+    let mut finding = RULE
+        .finding(format!(
+            "{all} index(es) of {} are invalid: written with each row, used by no query; first: {}",
+            database(postgres),
+            name(first)
+        ))
+        .of_database(postgres);
+    for one in left.iter().take(LISTED) {
+        let value = format!(
+            "invalid, {} on {}",
+            humane_bytes(one.size_bytes),
+            qualified(&one.schema, &one.table)
+        );
+        finding = finding
+            .evidence(name(one), value, origin)
+            .statement(mended(one));
+    }
+    if left.iter().any(|index| index.building.is_none()) {
+        finding = finding.evidence(
+            "being built now",
+            "the role may not see that",
+            "pg_stat_progress_create_index",
+        );
+    }
+    let more = all - left.len().min(LISTED);
+    Ok(finding
+        .and_more(more, "such indexes", origin)
+        .into_outcome())
+}
+
+fn mended(index: &Index) -> Statement {
+    let name = name(index);
+    if is_leftover(&index.name) {
+        statement(
+            format!("DROP INDEX CONCURRENTLY {name}"),
+            "a rebuild that was broken off left it; the index itself is another one",
+        )
+    } else {
+        statement(
+            format!("REINDEX INDEX CONCURRENTLY {name}"),
+            "builds it; a unique one only where no value is there twice",
+        )
+    }
+}
+
+/// `_ccnew`, `_ccold`, and either with a number behind it.
+fn is_leftover(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.ends_with("_ccnew") || name.ends_with("_ccold")
+}
+
+fn name(index: &Index) -> String {
+    qualified(&index.schema, &index.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
+    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
+    use dbdyno_model::{Fact, Facts};
+
+    fn invalid(name: &str, building: Option<bool>) -> Index {
+        Index {
+            schema: "public".into(),
+            table: "orders".into(),
+            name: name.into(),
+            size_bytes: 8192,
+            building,
+            ..Index::default()
+        }
+    }
+
+    fn with(listed: Vec<Index>) -> Facts {
+        let mut facts = healthy();
+        let indexes = Indexes {
+            invalid: listed.len() as u64,
+            listed,
+            ..Indexes::default()
+        };
+        postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
+        facts
+    }
+
+    #[test]
+    fn what_was_left_behind_is_built_or_dropped() {
+        let found = finding(
+            &RULE,
+            &with(vec![
+                invalid("by_date", Some(false)),
+                invalid("by_date_ccnew1", Some(false)),
+                invalid("just_now", Some(true)),
+            ]),
+        );
+        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: written with each row, used by no query; first: public.by_date");
+        assert_eq!(
+            found.statements[0].sql,
+            "REINDEX INDEX CONCURRENTLY public.by_date"
+        );
+        assert_eq!(
+            found.statements[1].sql,
+            "DROP INDEX CONCURRENTLY public.by_date_ccnew1"
+        );
+    }
+
+    #[test]
+    fn a_role_that_sees_no_builds_is_told() {
+        let found = finding(&RULE, &with(vec![invalid("by_date", None)]));
+        let last = found.evidence.last().unwrap();
+        assert_eq!(last.fact, "being built now");
+    }
+
+    #[test]
+    fn valid_ones_and_builds_are_fine_and_what_was_not_read_unknown() {
+        let valid = Index {
+            valid: true,
+            ..invalid("by_date", None)
+        };
+        ok(&RULE, &with(vec![valid]));
+        let mut facts = with(vec![invalid("just_now", Some(true))]);
+        ok(&RULE, &facts);
+        postgres(&mut facts).indexes = Fact::default();
+        unknown(&RULE, &facts);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
+    }
+}

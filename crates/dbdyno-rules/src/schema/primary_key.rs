@@ -1,0 +1,195 @@
+//! Tables without a primary key.
+//!
+//! ## What it finds
+//! Tables, partitions and materialized views not counted, that have no primary key.
+//!
+//! ## Why it matters
+//! No row of such a table can be named: duplicates stay unseen, and logical replication refuses
+//! updates and deletes unless a whole row stands in for the key, which scans the table for each row
+//! on the other side.
+//!
+//! ## What to do
+//! Make the columns that tell rows apart the primary key. Where a unique index on columns without
+//! nulls exists, `ALTER TABLE … ADD PRIMARY KEY USING INDEX` takes it over; else build one with
+//! `CREATE UNIQUE INDEX CONCURRENTLY` first.
+//!
+//! ## Risk
+//! None to data. Setting columns NOT NULL scans the table under a lock.
+//!
+//! ## When it does not apply
+//! Tables that are only ever appended to or replaced as a whole, such as staging tables.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-PRIMARY-KEYS>
+//! - <https://www.postgresql.org/docs/current/logical-replication-publication.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::{Index, Postgres, Table};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
+
+use crate::maintenance::tables;
+use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::{LISTED, ScopeExt, database, in_all};
+use crate::sql::identifier;
+
+pub(super) const RULE: Rule = Rule {
+    id: "schema.primary_key",
+    severity: Severity::Info,
+    confidence: Confidence::High,
+    sources: &[
+        "https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-PRIMARY-KEYS",
+        "https://www.postgresql.org/docs/current/logical-replication-publication.html",
+    ],
+    check,
+    source_text: include_str!("primary_key.rs"),
+};
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    let totals = need_ref(&postgres.table_totals, "tables")?;
+    let without = in_all(totals.without_primary_key);
+    if without == 0 {
+        return Ok(Outcome::Ok);
+    }
+    let mut listed: Vec<&Table> = postgres
+        .tables
+        .value()
+        .into_iter()
+        .flatten()
+        .filter(|table| table.has_primary_key == Some(false))
+        .collect();
+    listed.sort_by_key(|table| (std::cmp::Reverse(table.size_bytes), tables::name(table)));
+    let largest = listed.first().map_or(String::new(), |table| {
+        let size = humane_bytes(table.size_bytes);
+        format!(", the largest {} ({size})", tables::name(table))
+    });
+    let origin = &postgres.tables.origin;
+    let mut finding = RULE
+        .finding(format!(
+            "{without} of {} tables of {} have no primary key{largest}",
+            totals.tables,
+            database(postgres)
+        ))
+        .of_database(postgres);
+    for table in listed.iter().take(LISTED) {
+        let size = humane_bytes(table.size_bytes);
+        finding = finding.evidence(tables::name(table), size, origin);
+    }
+    let told = listed.len().min(LISTED);
+    Ok(with_key(finding, postgres, &listed)
+        .and_more(without.saturating_sub(told), "such tables", origin)
+        .into_outcome())
+}
+
+/// What a unique index of the table offers, for the tables that are listed.
+fn with_key(finding: Finding, postgres: &Postgres, tables: &[&Table]) -> Finding {
+    let indexes = postgres
+        .indexes
+        .value()
+        .map_or(&[][..], |indexes| indexes.listed.as_slice());
+    tables.iter().take(LISTED).fold(finding, |finding, table| {
+        let Some(index) = indexes.iter().find(|index| serves(index, table)) else {
+            return finding;
+        };
+        finding.host_action(
+            format!(
+                "ALTER TABLE {} ADD PRIMARY KEY USING INDEX {}, where its columns have no nulls",
+                tables::name(table),
+                identifier(&index.name)
+            ),
+            Needs::Online,
+        )
+    })
+}
+
+fn serves(index: &Index, table: &Table) -> bool {
+    index.schema == table.schema
+        && index.table == table.name
+        && index.unique
+        && index.valid
+        && index.constraint.is_none()
+        && !index.partial
+        && !index.has_expressions
+        && index.method == "btree"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{finding, healthy, ok, postgres, unknown};
+    use dbdyno_model::postgres::{Index, Indexes, Table, TableTotals};
+    use dbdyno_model::{Fact, Facts};
+
+    fn with(without: u64, tables: Vec<Table>) -> Facts {
+        let mut facts = healthy();
+        let server = postgres(&mut facts);
+        server.table_totals = Fact::known(
+            TableTotals {
+                tables: 40,
+                without_primary_key: without,
+                ..TableTotals::default()
+            },
+            "pg_class",
+        );
+        server.tables = Fact::known(tables, "pg_class");
+        facts
+    }
+
+    fn table(name: &str, mib: u64, has_primary_key: Option<bool>) -> Table {
+        Table {
+            schema: "public".into(),
+            name: name.into(),
+            size_bytes: mib << 20,
+            has_primary_key,
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn tables_are_found_largest_first_and_those_that_are_not_listed_are_counted() {
+        let facts = with(
+            3,
+            vec![
+                table("keyed", 900, Some(true)),
+                table("log", 100, Some(false)),
+                table("Events", 500, Some(false)),
+                table("part", 700, None),
+            ],
+        );
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.message, @r#"3 of 40 tables of database postgres have no primary key, the largest public."Events" (500 MiB)"#);
+        assert_eq!(found.evidence.last().unwrap().value, "1 more such tables");
+        assert_eq!(found.host_actions, []);
+    }
+
+    #[test]
+    fn a_unique_index_is_named_as_what_could_become_one() {
+        let mut facts = with(1, vec![table("log", 100, Some(false))]);
+        let index = Index {
+            schema: "public".into(),
+            table: "log".into(),
+            name: "log_id".into(),
+            method: "btree".into(),
+            unique: true,
+            valid: true,
+            ..Index::default()
+        };
+        let indexes = Indexes {
+            listed: vec![index],
+            ..Indexes::default()
+        };
+        postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.host_actions[0].action, @"ALTER TABLE public.log ADD PRIMARY KEY USING INDEX log_id, where its columns have no nulls");
+    }
+
+    #[test]
+    fn keys_everywhere_are_fine_and_unread_tables_unknown() {
+        ok(&RULE, &with(0, Vec::new()));
+        unknown(&RULE, &healthy());
+    }
+}

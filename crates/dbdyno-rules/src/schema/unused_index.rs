@@ -1,0 +1,258 @@
+//! Indexes that no query has used.
+//!
+//! ## What it finds
+//! Indexes of 10 MiB or more that were not scanned once since the statistics were reset, at least
+//! 30 days ago, and that enforce nothing.
+//!
+//! ## Why it matters
+//! Each index makes every insert, and most updates, write more; it takes room in memory, in backups
+//! and on every replica, and keeps updates from being HOT.
+//!
+//! ## What to do
+//! Look at the same counter on every replica: each counts its own queries, and dbdyno sees this
+//! server alone. Keep the definition, then `DROP INDEX CONCURRENTLY`. Where standbys are connected,
+//! no statement that drops is given.
+//!
+//! ## Risk
+//! A report that runs once a quarter becomes slow. Building the index again takes a scan of the
+//! table.
+//!
+//! ## When it does not apply
+//! Indexes of primary keys, unique and exclusion constraints and replica identities are never
+//! listed; nor are those that a foreign key's check would use, or whose expressions give the
+//! planner statistics that it uses without a scan. An index that was made after the reset has had
+//! less time: its age is not recorded. Partitions' indexes come and go with their parent's.
+//!
+//! ## Sources
+//! - <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW>
+//! - <https://www.postgresql.org/docs/current/sql-dropindex.html>
+
+use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::{Index, Postgres};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
+
+use crate::formulas::MIB;
+use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::{
+    DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, statistics_of,
+};
+use crate::sql::{CostExt, StatementExt, literal, qualified, statement};
+
+pub(super) const RULE: Rule = Rule {
+    id: "schema.unused_index",
+    severity: Severity::Info,
+    confidence: Confidence::Medium,
+    sources: &[
+        "https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW",
+        "https://www.postgresql.org/docs/current/sql-dropindex.html",
+    ],
+    check,
+    source_text: include_str!("unused_index.rs"),
+};
+
+/// A month has its end in it, and what runs then.
+const LEAST_AGE_S: f64 = 30.0 * DAY_S;
+
+/// Less is not worth the risk.
+const LEAST_BYTES: u64 = 10 * MIB;
+
+fn check(facts: &Facts) -> Outcome {
+    settle(assess(facts))
+}
+
+fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let postgres = server(facts)?;
+    on_primary(postgres, "an index")?;
+    let indexes = need_ref(&postgres.indexes, "indexes")?;
+    let mut unused: Vec<&Index> = indexes
+        .listed
+        .iter()
+        .filter(|index| is_unused(index) && index.size_bytes >= LEAST_BYTES)
+        .collect();
+    unused.sort_by_key(|index| (std::cmp::Reverse(index.size_bytes), name(index)));
+    let Some(largest) = unused.first() else {
+        return Ok(Outcome::Ok);
+    };
+    let age_s = statistics_of(postgres, LEAST_AGE_S, "indexes without a scan")?;
+    let bytes: u64 = unused.iter().map(|index| index.size_bytes).sum();
+    let origin = &postgres.indexes.origin;
+    let mut finding = RULE
+        .finding(format!(
+            "{} index(es) of {} with {} were not scanned once in {}, the largest {}",
+            unused.len(),
+            database(postgres),
+            humane_bytes(bytes),
+            humane_time(age_s),
+            name(largest)
+        ))
+        .of_database(postgres);
+    for one in unused.iter().take(LISTED) {
+        let size = humane_bytes(one.size_bytes);
+        finding = finding.evidence(format!("size of {}", name(one)), size, origin);
+    }
+    let all = in_all(indexes.unused).max(unused.len());
+    let more = all - unused.len().min(LISTED);
+    let what = "without a scan, small ones and those with another use among them";
+    Ok(with_removal(finding, postgres, &unused)
+        .and_more(more, what, origin)
+        .into_outcome())
+}
+
+/// Enforces nothing, and serves nothing that is not counted as a scan.
+fn is_unused(index: &Index) -> bool {
+    index.scans == 0
+        && index.valid
+        && !index.unique
+        && !index.primary
+        && index.constraint.is_none()
+        && !index.replica_identity
+        && !index.partition
+        && !index.supports_foreign_key
+        && !index.has_expressions
+}
+
+fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Finding {
+    let standbys = postgres.activity.value().map(|activity| activity.standbys);
+    match standbys {
+        Some(0) => {}
+        Some(count) => {
+            return finding
+                .evidence("connected standbys", count, "pg_stat_replication")
+                .host_action(
+                    "on each standby: SELECT indexrelid::regclass FROM pg_stat_user_indexes WHERE \
+                     idx_scan = 0; drop here only what none of them uses",
+                    Needs::Online,
+                );
+        }
+        None => {
+            return finding.host_action(
+                "find out whether there are standbys, which the role may not see; each counts its \
+                 own scans",
+                Needs::Online,
+            );
+        }
+    }
+    unused.iter().take(LISTED).fold(finding, |finding, index| {
+        let name = name(index);
+        finding
+            .statement(statement(
+                format!("SELECT pg_get_indexdef({}::regclass)", literal(&name)),
+                "keep what it prints: that is the way back",
+            ))
+            .statement(
+                statement(
+                    format!("DROP INDEX CONCURRENTLY {name}"),
+                    "where no replica, and no report that is still to run, needs it",
+                )
+                .costing("plans that would use it are slow until it is built again"),
+            )
+    })
+}
+
+fn name(index: &Index) -> String {
+    qualified(&index.schema, &index.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::testing::{
+        finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
+    };
+    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
+    use dbdyno_model::{Fact, Facts};
+
+    fn unused(name: &str, mib: u64) -> Index {
+        Index {
+            schema: "public".into(),
+            table: "orders".into(),
+            name: name.into(),
+            method: "btree".into(),
+            size_bytes: mib << 20,
+            valid: true,
+            ..Index::default()
+        }
+    }
+
+    fn with(days: f64, listed: Vec<Index>) -> Facts {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, days);
+        let indexes = Indexes {
+            unused: listed.len() as u64,
+            listed,
+            ..Indexes::default()
+        };
+        postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
+        facts
+    }
+
+    #[test]
+    fn large_ones_are_found_with_the_way_back() {
+        let facts = with(45.0, vec![unused("Note idx", 300), unused("small", 1)]);
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.message, @r#"1 index(es) of database postgres with 300 MiB were not scanned once in 45 days, the largest public."Note idx""#);
+        let sql: Vec<&str> = found
+            .statements
+            .iter()
+            .map(|one| one.sql.as_str())
+            .collect();
+        assert_eq!(
+            sql,
+            [
+                "SELECT pg_get_indexdef('public.\"Note idx\"'::regclass)",
+                "DROP INDEX CONCURRENTLY public.\"Note idx\"",
+            ]
+        );
+        let rest = found.evidence.last().unwrap();
+        assert!(rest.value.starts_with("1 more"), "{}", rest.value);
+    }
+
+    #[test]
+    fn what_enforces_or_serves_something_is_never_listed() {
+        let change: [fn(&mut Index); 9] = [
+            |index| index.scans = 1,
+            |index| index.valid = false,
+            |index| index.unique = true,
+            |index| index.primary = true,
+            |index| index.constraint = Some("c".into()),
+            |index| index.replica_identity = true,
+            |index| index.partition = true,
+            |index| index.supports_foreign_key = true,
+            |index| index.has_expressions = true,
+        ];
+        for change in change {
+            let mut index = unused("i", 300);
+            change(&mut index);
+            ok(&RULE, &with(45.0, vec![index]));
+        }
+    }
+
+    #[test]
+    fn young_statistics_decide_nothing() {
+        let why = unknown(&RULE, &with(12.0, vec![unused("i", 300)]));
+        insta::assert_snapshot!(why, @"indexes without a scan: the statistics are 12 days old, 30 days are needed");
+    }
+
+    #[test]
+    fn nothing_is_dropped_where_standbys_may_use_it() {
+        let mut facts = with(45.0, vec![unused("i", 300)]);
+        let server = postgres(&mut facts);
+        server.activity = server.activity.clone().map(|mut activity| {
+            activity.standbys = 2;
+            activity
+        });
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.statements, []);
+        assert!(found.host_actions[0].action.starts_with("on each standby"));
+        postgres(&mut facts).activity = Fact::unknown("permission denied", "pg_stat_activity");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.statements, []);
+    }
+
+    #[test]
+    fn a_standby_is_not_applicable() {
+        let mut facts = with(45.0, vec![unused("i", 300)]);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
+    }
+}
