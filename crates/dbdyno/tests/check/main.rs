@@ -10,6 +10,7 @@ mod privacy;
 mod privileges;
 mod refusals;
 mod rules;
+mod schema;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
