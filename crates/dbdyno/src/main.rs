@@ -45,6 +45,9 @@ fn main() -> ExitCode {
         Err(failure) => {
             if failure.exit == Exit::Interrupted {
                 printer.say(&failure.message);
+                if let Some(hint) = &failure.hint {
+                    printer.say(&format!("hint: {hint}"));
+                }
             } else {
                 printer.error(&failure.message, failure.hint.as_deref());
             }
