@@ -7,7 +7,7 @@ use std::os::unix::fs::lchown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -109,11 +109,35 @@ impl MySqlBinaries {
         ]
     }
 
+    /// Copies a data directory whose root has no password. Making one takes seconds, so that the first
+    /// is kept beside the programs, for as long as they are there.
+    fn copy_data(&self, account: Option<&Account>, data: &Path, log: &Path) {
+        let owner = account.map_or_else(|| "own".to_owned(), |account| account.uid.to_string());
+        let kept = self.root.join(format!("initialised-{owner}"));
+        {
+            // MariaDB's script has failed beside another one.
+            static ALONE: Mutex<()> = Mutex::new(());
+            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            if !kept.exists() {
+                let making = self.root.join(format!("initialising-{}", process::id()));
+                fs::create_dir(&making).unwrap();
+                if let Some(account) = account {
+                    lchown(&making, Some(account.uid), Some(account.gid)).unwrap();
+                }
+                self.initialise(account, &making, log);
+                // Another process may have been quicker.
+                if fs::rename(&making, &kept).is_err() {
+                    fs::remove_dir_all(&making).unwrap();
+                }
+            }
+        }
+        let mut copy = Command::new("cp");
+        copy.args(["-a", "--reflink=auto"]).arg(&kept).arg(data);
+        assert!(copy.status().unwrap().success(), "{copy:?}");
+    }
+
     /// Makes a data directory whose root has no password.
     fn initialise(&self, account: Option<&Account>, data: &Path, log: &Path) {
-        // MariaDB's script has failed beside another one.
-        static ALONE: Mutex<()> = Mutex::new(());
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut command = if self.is_mariadb {
             let mut script = Command::new(self.root.join("usr/bin/mariadb-install-db"));
             script
@@ -166,7 +190,7 @@ impl MySql {
         let (log, socket) = (place.root.join("log"), home.join("s"));
         let length = socket.as_os_str().len();
         assert!(length <= LONGEST_SOCKET, "{} is too long", socket.display());
-        binaries.initialise(account.as_ref(), &home.join("data"), &log);
+        binaries.copy_data(account.as_ref(), &home.join("data"), &log);
         for _ in 0..STARTS {
             let port = free_port();
             let mut command = binaries.server();

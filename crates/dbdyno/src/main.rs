@@ -56,6 +56,9 @@ fn main() -> ExitCode {
             // Neither is anybody's mistake.
             if matches!(failure.exit, Exit::Interrupted | Exit::Crossed) {
                 printer.say(&failure.message);
+                if let Some(hint) = &failure.hint {
+                    printer.say(&format!("hint: {hint}"));
+                }
             } else {
                 printer.error(&failure.message, failure.hint.as_deref());
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dbdyno_bench::tpcc::{Config, Mode, When, constants, install, read_back};
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
 use dbdyno_testing::all_binaries;
 
 use super::{failing, load_quietly, number, run, start};
@@ -28,7 +28,6 @@ fn what_the_terminals_count_is_what_the_database_holds() {
         assert_eq!((stored.config, stored.constants), (config, constants(4)));
         assert_eq!(failing(&connection, When::AfterLoad), BTreeSet::new());
 
-        install(&connection, &config, mode).unwrap();
         let counts = run(&connection, &config, mode, 4, 460);
         assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
 

@@ -180,6 +180,8 @@ fn the_tables_of_sysbench_are_loaded_run_and_checked() {
         apart(&connection, &found),
         sums.map(str::to_owned).into_iter().collect()
     );
+    // Nothing but our routines.
+    assert!(clean(&connection).unwrap());
     assert!(!clean(&connection).unwrap());
     assert_eq!(number(&connection, TABLES), 9);
 

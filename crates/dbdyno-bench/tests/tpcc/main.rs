@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use dbdyno_bench::driver::{ClientTarget, target};
 use dbdyno_bench::reactor::{Alarm, Reactor};
 use dbdyno_bench::tpcc::{
-    Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, load, read_back,
+    Config, End, Mode, TRANSACTIONS, Terminal, When, check, constants, install, load, read_back,
 };
 use dbdyno_bench::wire::{Session, Target};
 use dbdyno_model::connection::Connection;
@@ -99,6 +99,7 @@ struct Counts {
 
 /// Runs this many transactions on each of the terminals at once, as a driver would.
 fn run(connection: &Connection, stored: &Config, mode: Mode, terminals: u32, each: u32) -> Counts {
+    install(connection, stored, mode).unwrap();
     let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
     let target = target(connection).unwrap();
     let mut total = Counts::default();

@@ -1,4 +1,5 @@
-//! TPC-C on MySQL and MariaDB: what the other files here ask of PostgreSQL, of the servers at hand.
+//! TPC-C on MySQL and MariaDB: what the other files here ask of PostgreSQL, of the servers at hand: of
+//! all where they have SQL of their own, else of one of them.
 
 mod counts;
 mod damage;

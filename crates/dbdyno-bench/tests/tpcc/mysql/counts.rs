@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use dbdyno_bench::tpcc::{Config, Mode, When, constants, install, read_back};
+use dbdyno_bench::tpcc::{Config, Mode, When, constants, read_back};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::MySqlBinaries;
 
@@ -35,7 +35,6 @@ fn counts_agree(connection: &Connection, modes: &[Mode]) {
 
     let mut sum = [0; 5];
     for (mode, before) in modes.iter().zip(1..) {
-        install(connection, &config, *mode).unwrap();
         let counts = run(connection, &config, *mode, 4, 460);
         assert_eq!(failing(connection, When::AfterRun), BTreeSet::new());
         // 20 decks a terminal hold the mix exactly.

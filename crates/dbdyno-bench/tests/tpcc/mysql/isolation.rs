@@ -14,7 +14,7 @@ const SHOW: &str = "SHOW SESSION VARIABLES
 
 #[test]
 fn needs_mysql_every_level_is_shown_and_keeps_the_data_sound() {
-    for binaries in &MySqlBinaries::all() {
+    for binaries in MySqlBinaries::all().iter().rev().take(1) {
         let server = start(binaries);
         let connection = database(&server, "isolation");
         assert_eq!(own(&connection), Isolation::RepeatableRead);

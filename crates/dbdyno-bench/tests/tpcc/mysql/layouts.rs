@@ -18,7 +18,7 @@ const FOREIGN_KEYS: &str = "SELECT count(*) FROM information_schema.referential_
 
 #[test]
 fn needs_mysql_sets_are_loaded_run_checked_and_cleaned() {
-    for binaries in &MySqlBinaries::all() {
+    for binaries in MySqlBinaries::all().iter().take(1) {
         let server = start(binaries);
         let connection = database(&server, "sets");
         let mut client = Client::open(&connection);
@@ -63,7 +63,7 @@ fn needs_mysql_sets_are_loaded_run_checked_and_cleaned() {
 
 #[test]
 fn needs_mysql_the_tables_of_sysbench_are_loaded_run_and_checked() {
-    for binaries in &MySqlBinaries::all() {
+    for binaries in MySqlBinaries::all().iter().rev().take(1) {
         let server = start(binaries);
         let connection = database(&server, "sysbench");
         let mut client = Client::open(&connection);
@@ -134,6 +134,8 @@ fn needs_mysql_the_tables_of_sysbench_are_loaded_run_and_checked() {
         assert!(checks.iter().all(|check| check.passed), "{checks:?}");
         let apart = checks.iter().filter(|check| !check.applies()).count();
         assert_eq!(apart, 4);
+        // Nothing but our routines.
+        assert!(clean(&connection).unwrap());
         assert!(!clean(&connection).unwrap());
         assert_eq!(client.number(TABLES), 2 * 9);
         client.run("DROP TABLE new_orders2");
