@@ -236,7 +236,7 @@ mod tests {
             port: Some(5432),
             ..Postmaster::default()
         };
-        let error = reach(&server, &|_| None).unwrap_err();
+        let error = reach(&server, &|_| None).err().unwrap();
         assert!(matches!(error, ReachError::NoAddress), "{error}");
         assert!(error.hint().is_some());
     }

@@ -79,10 +79,11 @@ pub(crate) static SMALL: LazyLock<Tune> = LazyLock::new(|| {
 static PLAN: LazyLock<Tune> = LazyLock::new(plan_only);
 
 /// Fields whose strings are words of the model.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "word",
     "class",
     "severity",
+    "effect",
     "needs",
     "confidence",
     "phase",

@@ -112,7 +112,7 @@ fn below<'a>(volumes: &'a [PhysicalVolume], devices: &[BlockDevice]) -> Vec<&'a 
 
 fn misplaced(device: &BlockDevice, volume: &PhysicalVolume, chunk: u64, boundary: u64) -> Outcome {
     let start = volume.pe_start_bytes;
-    let cuts_chunks = chunk > 0 && start % chunk != 0;
+    let cuts_chunks = chunk > 0 && !start.is_multiple_of(chunk);
     let (severity, why) = if cuts_chunks {
         (
             Severity::Warn,
@@ -121,7 +121,7 @@ fn misplaced(device: &BlockDevice, volume: &PhysicalVolume, chunk: u64, boundary
                 humane_bytes(chunk)
             ),
         )
-    } else if start % PAGE_BYTES != 0 {
+    } else if !start.is_multiple_of(PAGE_BYTES) {
         (
             Severity::Warn,
             "pages straddle two physical sectors".to_owned(),

@@ -48,8 +48,11 @@ fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
 
+/// How bad, what is told, and whether a line is so.
+type Fault = (Severity, &'static str, fn(&AccessRule) -> bool);
+
 /// What a line can be found for, the gravest first.
-const FAULTS: [(Severity, &str, fn(&AccessRule) -> bool); 4] = [
+const FAULTS: [Fault; 4] = [
     (
         Severity::Critical,
         "cannot be read, and will keep the server from starting",

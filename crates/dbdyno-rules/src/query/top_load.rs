@@ -41,6 +41,9 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("top_load.rs"),
 };
 
+/// What is told, what it counts, and its share.
+type Measure = (&'static str, fn(&TrackedStatement) -> u64, String);
+
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
@@ -115,7 +118,7 @@ fn leaders(
     origin: &str,
 ) -> Finding {
     let blocks = |amount: u64| humane_bytes(amount.saturating_mul(PAGE_BYTES));
-    let measures: [(&str, fn(&TrackedStatement) -> u64, String); 3] = [
+    let measures: [Measure; 3] = [
         (
             "most blocks",
             TrackedStatement::blocks,

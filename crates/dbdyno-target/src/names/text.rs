@@ -108,6 +108,11 @@ fn without_remote_host(text: &str) -> String {
 }
 
 fn is_host(text: &str) -> bool {
+    /// What Kerberos has before the path of a key table.
+    const KINDS_OF_FILES: [&str; 3] = ["FILE", "WRFILE", "DIR"];
+    if KINDS_OF_FILES.contains(&text) {
+        return false;
+    }
     let part = |c: char| c.is_ascii_alphanumeric() || ".-_@[]:,".contains(c);
     !text.is_empty() && text.chars().all(part)
 }
@@ -260,6 +265,7 @@ mod tests {
                 "role \"(user)\" does not exist",
             ),
             ("nas:/export", "(host):/export"),
+            ("FILE:/etc/krb5.keytab", "FILE:/etc/krb5.keytab"),
             ("//nas/share", "//(host)/share"),
             ("tmpfs", "tmpfs"),
             (

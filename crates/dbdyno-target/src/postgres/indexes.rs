@@ -6,7 +6,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::postgres::{Cover, Index, Indexes};
 
 use super::error::CollectError;
-use super::reader::{Reader, Subject, count, count_or_none};
+use super::reader::{Reader, Subject, count};
 use super::widths::Widths;
 
 const SUBJECT: Subject = Subject::new("postgres.indexes", "pg_index, pg_stat_all_indexes");

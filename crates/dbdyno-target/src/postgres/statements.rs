@@ -121,7 +121,7 @@ fn since(statement: &mut TrackedStatement, before: &Counters) {
     let id = statement.id.parse::<i64>().unwrap_or(0);
     let (calls, ms) = before.get(&id).copied().unwrap_or((0, 0.0));
     statement.calls_in_window = statement.calls.checked_sub(count(calls));
-    statement.ms_in_window = (statement.total_ms >= ms).then(|| statement.total_ms - ms);
+    statement.ms_in_window = (statement.total_ms >= ms).then_some(statement.total_ms - ms);
 }
 
 fn read_extension(client: &mut Client) -> Result<Option<Extension>, Error> {
