@@ -7,10 +7,11 @@ use dbdyno_model::postgres::{Access, AccessRule, Reach};
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count};
 
-const RULES: Subject = Subject::new("postgres.access_rules", "pg_hba_file_rules").granted_by(
-    "GRANT SELECT ON pg_hba_file_rules TO {role}; \
+pub(super) const RULES: Subject = Subject::new("postgres.access_rules", "pg_hba_file_rules")
+    .granted_by(
+        "GRANT SELECT ON pg_hba_file_rules TO {role}; \
      GRANT EXECUTE ON FUNCTION pg_hba_file_rules() TO {role}",
-);
+    );
 const SESSIONS: Subject = Subject::new("postgres.plain_sessions", "pg_stat_ssl");
 const PASSWORDS: Subject = Subject::new("postgres.md5_passwords", "pg_authid");
 

@@ -3,7 +3,7 @@
 use ::postgres::Client;
 
 use super::error::CollectError;
-use super::{files, version, wal};
+use super::{access, files, version, wal};
 
 /// The role that is proposed where none is there yet.
 pub const PROPOSED_ROLE: &str = "dbdyno";
@@ -15,11 +15,12 @@ pub fn grants(role: &str) -> Vec<String> {
     } else {
         format!("\"{}\"", role.replace('"', "\"\""))
     };
-    // What most subjects take, and what only pg_file_settings does.
+    // What most subjects take, and what only the views of files do.
     [
         "CREATE ROLE {role} LOGIN",
         wal::DIRECTORY.grant(),
         files::SUBJECT.grant(),
+        access::RULES.grant(),
     ]
     .iter()
     .flat_map(|statements| statements.split("; "))
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn each_statement_names_the_role_safely() {
         let statements = grants("My \"role\"");
-        assert_eq!(statements.len(), 4, "{statements:?}");
+        assert_eq!(statements.len(), 6, "{statements:?}");
         for statement in statements {
             assert!(statement.contains(" \"My \"\"role\"\"\""), "{statement}");
             assert_eq!(statement.matches(';').count(), 1, "{statement}");
