@@ -1,5 +1,7 @@
 //! The loads there are, and one connection of each: what the driver sees of them.
 
+mod error;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -8,16 +10,18 @@ use dbdyno_model::Footprint;
 use dbdyno_model::connection::{Connection, Engine};
 use dbdyno_model::run::Check;
 
-use crate::driver::{TargetError, connect_hint, target};
+use crate::driver::target;
 use crate::friends;
 use crate::generate::{Generated, Generator};
 use crate::keys;
 use crate::oltp;
-use crate::script::{self, Script, ScriptError};
+use crate::script::{self, Script};
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
 use crate::wire::{Link, Sent, Session, WireError};
+pub use error::{CheckError, LoadError};
+pub(crate) use error::{Failure, PrepareError};
 
 /// A named load. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -27,64 +31,6 @@ pub enum Workload {
     Keys(keys::Config),
     Friends(friends::Config),
     Script(Arc<Script>),
-}
-
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    #[error(transparent)]
-    Tpcc(#[from] tpcc::LoadError),
-    #[error(transparent)]
-    Oltp(#[from] oltp::LoadError),
-    #[error(transparent)]
-    Script(#[from] ScriptError),
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error("cannot connect to {server}: {source}")]
-    Connect { server: String, source: WireError },
-    #[error("the load was stopped")]
-    Stopped,
-    /// With what cannot be done.
-    #[error("cannot {0} what a file of statements sets up")]
-    OwnSetup(&'static str),
-}
-
-impl LoadError {
-    /// The next step, for those errors that have one.
-    pub fn hint(&self) -> Option<&str> {
-        match self {
-            Self::Tpcc(error) => error.hint(),
-            Self::Oltp(error) => error.hint(),
-            Self::Script(error) => error.hint(),
-            Self::Target(error) => error.hint(),
-            Self::Connect { server, source } => Some(connect_hint(server, source)),
-            Self::Stopped => Some("what the setup made until then is left behind"),
-            Self::OwnSetup(_) => Some("only its author knows what the file makes"),
-        }
-    }
-}
-
-/// A check could not be made, which is not the same as one that failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CheckError {
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error(transparent)]
-    Script(#[from] ScriptError),
-    #[error("cannot check the data: {}", .0.deepest())]
-    Sql(#[from] tpcc::ClientError),
-}
-
-impl CheckError {
-    /// The next step, for those errors that have one.
-    pub fn hint(&self) -> Option<&str> {
-        match self {
-            Self::Target(error) => error.hint(),
-            Self::Script(error) => error.hint(),
-            Self::Sql(error) => error.hint(),
-        }
-    }
 }
 
 impl Workload {
@@ -355,20 +301,6 @@ impl Workload {
             }
         }
     }
-}
-
-#[derive(Debug)]
-pub(crate) enum PrepareError {
-    Wire(WireError),
-    Script(ScriptError),
-}
-
-/// Why an attempt at a transaction did not end.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Wire(WireError),
-    /// It could not be drawn or sent; the next one would fail too.
-    Script(ScriptError),
 }
 
 /// One connection of a workload: an enum, so that no future on the hot path is boxed.

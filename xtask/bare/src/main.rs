@@ -8,7 +8,6 @@ mod postgres;
 mod socket;
 
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,10 +16,10 @@ use mysql::MySql;
 use postgres::Postgres;
 
 const USAGE: &str =
-    "usage: xtask-bare postgres|mariadb SOCKET USER DATABASE CONNECTIONS SECONDS TABLES ROWS
+    "usage: xtask-bare postgres|mariadb ADDRESS USER DATABASE CONNECTIONS SECONDS TABLES ROWS
 
-Selects c by a random id from sbtest1, sbtest2 and so on, over a unix socket, as a user without a
-password, and prints how many queries that were and in how many seconds.";
+Selects c by a random id from sbtest1, sbtest2 and so on, over the unix socket or the
+HOST:PORT that ADDRESS is, as a user without a password, and prints how many queries that were and in how many seconds.";
 
 /// One connection with a point select prepared for each table.
 trait Connection: Send {
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
 fn run(words: &[String]) -> Result<(u64, f64), String> {
     let [
         engine,
-        socket,
+        address,
         user,
         database,
         connections,
@@ -60,17 +59,16 @@ fn run(words: &[String]) -> Result<(u64, f64), String> {
     let (connections, tables) = (number(connections)?, number(tables)?);
     let (seconds, rows) = (number(seconds)?, number(rows)?);
     let open = || -> io::Result<Box<dyn Connection>> {
-        let socket = Path::new(socket);
         match engine.as_str() {
-            "postgres" => Ok(Box::new(Postgres::open(socket, user, database, tables)?)),
-            "mariadb" => Ok(Box::new(MySql::open(socket, user, database, tables)?)),
+            "postgres" => Ok(Box::new(Postgres::open(address, user, database, tables)?)),
+            "mariadb" => Ok(Box::new(MySql::open(address, user, database, tables)?)),
             other => Err(io::Error::other(format!("no protocol for {other:?}"))),
         }
     };
     let opened = (0..connections)
         .map(|_| open())
         .collect::<io::Result<Vec<_>>>()
-        .map_err(|error| format!("{socket}: {error}"))?;
+        .map_err(|error| format!("{address}: {error}"))?;
     let stop = AtomicBool::new(false);
     let begun = Instant::now();
     let queries = std::thread::scope(|scope| {

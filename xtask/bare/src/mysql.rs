@@ -1,7 +1,6 @@
 //! MySQL's protocol, as far as a prepared point select by a user without a password needs it.
 
 use std::io;
-use std::path::Path;
 
 use crate::Connection;
 use crate::socket::Socket;
@@ -32,8 +31,8 @@ pub(crate) struct MySql {
 struct Query(Vec<u8>);
 
 impl MySql {
-    pub(crate) fn open(path: &Path, user: &str, database: &str, tables: u32) -> io::Result<Self> {
-        let mut socket = Socket::connect(path)?;
+    pub(crate) fn open(address: &str, user: &str, database: &str, tables: u32) -> io::Result<Self> {
+        let mut socket = Socket::connect(address)?;
         let greeting = packet(&mut socket)?;
         match greeting.first() {
             Some(&PROTOCOL) => {}

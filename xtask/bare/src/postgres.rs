@@ -1,7 +1,6 @@
 //! PostgreSQL's protocol, as far as a prepared point select needs it.
 
 use std::io;
-use std::path::Path;
 
 use crate::Connection;
 use crate::socket::Socket;
@@ -24,8 +23,8 @@ struct Query {
 }
 
 impl Postgres {
-    pub(crate) fn open(path: &Path, user: &str, database: &str, tables: u32) -> io::Result<Self> {
-        let mut socket = Socket::connect(path)?;
+    pub(crate) fn open(address: &str, user: &str, database: &str, tables: u32) -> io::Result<Self> {
+        let mut socket = Socket::connect(address)?;
         socket.send(&startup(user, database))?;
         until_ready(&mut socket)?;
         for table in 1..=tables {

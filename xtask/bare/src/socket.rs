@@ -1,14 +1,18 @@
-//! A blocking unix socket with a buffer that whole messages are taken out of.
+//! A blocking socket with a buffer that whole messages are taken out of.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 /// Room for the answers that are read here, several times over.
 const BUFFER: usize = 16 << 10;
 
+trait Stream: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Stream for T {}
+
 pub(crate) struct Socket {
-    stream: UnixStream,
+    stream: Box<dyn Stream>,
     buffer: Vec<u8>,
     /// What was read and not taken yet.
     begin: usize,
@@ -16,13 +20,19 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn connect(path: &Path) -> io::Result<Self> {
-        UnixStream::connect(path).map(Self::over)
+    /// A path begins with a slash; all else is HOST:PORT.
+    pub(crate) fn connect(address: &str) -> io::Result<Self> {
+        if address.starts_with('/') {
+            return UnixStream::connect(address).map(Self::over);
+        }
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self::over(stream))
     }
 
-    pub(crate) fn over(stream: UnixStream) -> Self {
+    pub(crate) fn over(stream: impl Read + Write + Send + 'static) -> Self {
         Self {
-            stream,
+            stream: Box::new(stream),
             buffer: vec![0; BUFFER],
             begin: 0,
             end: 0,
@@ -62,7 +72,20 @@ impl Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+
+    #[test]
+    fn both_kinds_of_address_are_connected_to() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let mut socket = Socket::connect(&address).unwrap();
+        listener.accept().unwrap().0.write_all(b"tcp").unwrap();
+        assert_eq!(socket.take(3).unwrap(), b"tcp");
+        let missing = Socket::connect("/nowhere/socket").err().unwrap();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn messages_come_whole_however_they_were_cut() {

@@ -105,12 +105,7 @@ impl Terminal {
     /// # Errors
     /// The server is lost.
     pub async fn rollback(&mut self) -> Result<(), WireError> {
-        self.session.drain().await?;
-        if self.session.in_transaction() {
-            self.session.queue_text("ROLLBACK");
-            self.session.done().await?;
-        }
-        Ok(())
+        self.session.rollback().await
     }
 
     /// Whether a failed attempt left nothing behind: what was committed one by one must not be done

@@ -185,12 +185,7 @@ impl Terminal {
     /// # Errors
     /// The server is lost.
     pub async fn rollback(&mut self) -> Result<(), WireError> {
-        self.session.drain().await?;
-        if self.session.in_transaction() {
-            self.session.queue_text("ROLLBACK");
-            self.session.done().await?;
-        }
-        Ok(())
+        self.session.rollback().await
     }
 
     pub(crate) fn sent(&self) -> Sent {

@@ -265,6 +265,19 @@ impl Session {
         self.answer(None, |_| Ok(()), None, next).await
     }
 
+    /// Ends what a failed attempt left open: answers that nobody took, and the transaction.
+    ///
+    /// # Errors
+    /// The server is lost.
+    pub async fn rollback(&mut self) -> Result<(), WireError> {
+        self.drain().await?;
+        if self.in_transaction() {
+            self.queue_text("ROLLBACK");
+            self.done().await?;
+        }
+        Ok(())
+    }
+
     /// Takes all answers that are still to come, refusals included.
     ///
     /// # Errors

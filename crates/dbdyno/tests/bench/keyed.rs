@@ -89,6 +89,10 @@ fn inserts_and_selects_take_from_the_data_what_they_are_not_told() {
 fn friends_are_run_by_the_key_that_they_were_loaded_with() {
     let bench = Bench::start();
     let load = ["load", "friends", "{}", "--rows", "4000", "--friends", "20"];
+    bench.refuses(
+        &[&load[..], &["--batch", "5"]].concat(),
+        "--batch is not for friends",
+    );
     bench.does(&[&load[..], &["--key", "clustered"]].concat());
     bench.refuses(
         &["run", "friends", "{}", "--key", "surrogate"],

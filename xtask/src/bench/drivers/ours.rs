@@ -47,8 +47,14 @@ impl<'a> Drive<'a> {
         Self::new(site, "tpcc", uri, connections, seconds).with(format!("--mode={mode}"))
     }
 
-    pub(super) fn oltp(site: &'a Site, workload: &str, connections: u32, seconds: u64) -> Self {
-        let uri = site.uri(Transport::Socket, oltp::DATABASE);
+    pub(super) fn oltp(
+        site: &'a Site,
+        transport: Transport,
+        workload: &str,
+        connections: u32,
+        seconds: u64,
+    ) -> Self {
+        let uri = site.uri(transport, oltp::DATABASE);
         Self::new(site, workload, uri, connections, seconds)
             .with(format!("--tables={}", oltp::TABLES))
             .with(format!("--table-size={}", oltp::ROWS))

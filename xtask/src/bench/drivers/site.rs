@@ -138,10 +138,18 @@ impl Site {
     }
 
     /// The socket itself.
-    pub(super) fn socket_file(&self) -> PathBuf {
+    fn socket_file(&self) -> PathBuf {
         match self.engine {
             Engine::Postgres => self.socket().join(format!(".s.PGSQL.{}", self.port())),
             Engine::MariaDb => self.socket(),
+        }
+    }
+
+    /// The path of the socket itself, or host and port.
+    pub(super) fn address(&self, transport: Transport) -> String {
+        match transport {
+            Transport::Tcp => format!("127.0.0.1:{}", self.port()),
+            Transport::Socket => self.socket_file().display().to_string(),
         }
     }
 

@@ -49,6 +49,7 @@ pub(super) fn keys_loaded(
 }
 
 pub(super) fn friends_to_load(options: &Keyed, seed: u64) -> Result<friends::Config, Failure> {
+    not_for_friends(options)?;
     let kind = friends_key(options)?.unwrap_or(friends::Kind::Surrogate);
     let fresh = friends::Config::new(kind);
     accepted(
@@ -66,6 +67,7 @@ pub(super) fn friends_loaded(
     options: &Keyed,
     connection: &Connection,
 ) -> Result<friends::Config, Failure> {
+    not_for_friends(options)?;
     let found =
         friends::read_back(connection).map_err(|error| unread(&error, "friends", connection))?;
     let wanted = friends_key(options)?.unwrap_or(found.kind);
@@ -103,6 +105,23 @@ fn accepted_keys(
         },
         keys::Config::refusal,
     )
+}
+
+/// What is said of rows by key means nothing here, and is not passed over.
+fn not_for_friends(options: &Keyed) -> Result<(), Failure> {
+    let said = [
+        ("--filler", options.filler.is_some()),
+        ("--key-order", options.key_order.is_some()),
+        ("--batch", options.batch != 1),
+        ("--statements", options.statements.is_some()),
+    ];
+    match said.into_iter().find(|(_, said)| *said) {
+        Some((option, _)) => Err(Failure::usage(
+            format!("{option} is not for friends"),
+            "leave it out: a query asks for the friends of one user",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn accepted<C>(config: C, refusal: fn(&C) -> Option<String>) -> Result<C, Failure> {

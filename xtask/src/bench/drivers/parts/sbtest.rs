@@ -1,4 +1,5 @@
-//! sysbench's workloads over a unix socket, beside sysbench, pgbench and a bare loop.
+//! sysbench's workloads over a unix socket, beside sysbench, pgbench and a bare loop; the loop over
+//! TCP too.
 
 use super::super::contest::{Contestant, Outcome, hold};
 use super::super::figures::{Absent, Figure, Reach};
@@ -19,29 +20,44 @@ pub(super) fn point_select(site: &mut Site, context: &Context<'_>) -> Result<Vec
     let (rounds, seconds) = (context.options.rounds, context.options.seconds);
     let workload = "oltp-point-select";
     let contestants = [
-        dbdyno(site, workload, seconds),
-        Contestant::peer("bare loop", bare, |tool| {
-            tool.run(site, CONNECTIONS, seconds)
-        }),
+        dbdyno(site, Transport::Socket, workload, seconds),
+        bare_loop(site, Transport::Socket, &bare, seconds),
         Contestant::peer("pgbench", pgbench, |tool| {
             tool.run(site, CONNECTIONS, seconds)
         }),
         sysbench(site, context, "oltp_point_select"),
     ];
-    let title = title(site, workload);
+    let transport = Transport::Socket;
+    let title = title(site, workload, transport);
     let outcomes = hold(&title, rounds, contestants, &|| site.settle());
-    let [ours, bare, pgbench, sysbench] = &outcomes;
+    let [ours, floor, pgbench, sysbench] = &outcomes;
     let figure = Figure::CpuPerStatement;
-    let mut peers = vec![(bare, 1.15), (sysbench, 0.6)];
+    let mut peers = vec![(floor, 1.15), (sysbench, 0.6)];
     if site.engine == Engine::Postgres {
         peers.push((pgbench, 0.75));
     }
     let mut rows = Vec::new();
     for (peer, most) in peers {
         let reach = Reach::RatioAtMost(most);
-        rows.push(row(site, workload, figure, ours, peer, reach));
-        rows.push(row(site, workload, Figure::Tps, ours, peer, Reach::Nothing));
+        rows.extend(compared(
+            site,
+            transport,
+            workload,
+            (figure, reach),
+            ours,
+            peer,
+        ));
     }
+    // What a statement costs at least where each has a round trip of its own.
+    let transport = Transport::Tcp;
+    let contestants = [
+        dbdyno(site, transport, workload, seconds),
+        bare_loop(site, transport, &bare, seconds),
+    ];
+    let title = self::title(site, workload, transport);
+    let [ours, floor] = hold(&title, rounds, contestants, &|| site.settle());
+    let wanted = (figure, Reach::Nothing);
+    rows.extend(compared(site, transport, workload, wanted, &ours, &floor));
     Ok(rows)
 }
 
@@ -66,16 +82,15 @@ fn beside_sysbench(
     let site: &Site = site;
     let (rounds, seconds) = (context.options.rounds, context.options.seconds);
     let contestants = [
-        dbdyno(site, workload, seconds),
+        dbdyno(site, Transport::Socket, workload, seconds),
         sysbench(site, context, script),
     ];
-    let title = title(site, workload);
+    let transport = Transport::Socket;
+    let title = title(site, workload, transport);
     let [ours, peer] = hold(&title, rounds, contestants, &|| site.settle());
-    let reach = Reach::RatioAtMost(0.5);
-    Ok(vec![
-        row(site, workload, figure, &ours, &peer, reach),
-        row(site, workload, Figure::Tps, &ours, &peer, Reach::Nothing),
-    ])
+    let wanted = (figure, Reach::RatioAtMost(0.5));
+    let rows = compared(site, transport, workload, wanted, &ours, &peer);
+    Ok(rows.into())
 }
 
 fn have_tables(site: &mut Site) -> Result<(), Absent> {
@@ -91,8 +106,24 @@ fn pgbench(site: &mut Site) -> Result<PgBench, Absent> {
     Ok(PgBench)
 }
 
-fn dbdyno<'a>(site: &'a Site, workload: &str, seconds: u64) -> Contestant<'a> {
-    let drive = Drive::oltp(site, workload, CONNECTIONS, seconds);
+fn bare_loop<'a>(
+    site: &'a Site,
+    transport: Transport,
+    tool: &Result<Bare, Absent>,
+    seconds: u64,
+) -> Contestant<'a> {
+    Contestant::peer("bare loop", tool.clone(), move |tool| {
+        tool.run(site, transport, CONNECTIONS, seconds)
+    })
+}
+
+fn dbdyno<'a>(
+    site: &'a Site,
+    transport: Transport,
+    workload: &str,
+    seconds: u64,
+) -> Contestant<'a> {
+    let drive = Drive::oltp(site, transport, workload, CONNECTIONS, seconds);
     Contestant::new(ours::NAME, move |round| drive.run(round))
 }
 
@@ -104,19 +135,21 @@ fn sysbench<'a>(site: &'a Site, context: &Context<'_>, script: &'static str) -> 
     })
 }
 
-fn title(site: &Site, workload: &str) -> String {
-    format!("{}: {workload}", site.engine.name())
+fn title(site: &Site, workload: &str, transport: Transport) -> String {
+    format!("{}: {workload}, {}", site.engine.name(), transport.name())
 }
 
-fn row(
+/// What is wanted, and the rate beside it.
+fn compared(
     site: &Site,
+    transport: Transport,
     workload: &str,
-    figure: Figure,
+    wanted: (Figure, Reach),
     ours: &Outcome,
     peer: &Outcome,
-    reach: Reach,
-) -> Row {
-    let transport = Transport::Socket.name();
+) -> [Row; 2] {
+    let transport = transport.name();
     let what = format!("{workload}, {CONNECTIONS} connections, {transport}");
-    Row::new(&what, site.engine.name(), figure, ours, Some(peer), reach)
+    [wanted, (Figure::Tps, Reach::Nothing)]
+        .map(|(figure, reach)| Row::new(&what, site.engine.name(), figure, ours, Some(peer), reach))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::super::figures::{Absent, Run};
 use super::super::measure::measure;
 use super::super::oltp;
-use super::super::site::Site;
+use super::super::site::{Site, Transport};
 use super::super::told::Told;
 use super::not_told;
 use crate::command;
@@ -25,13 +25,14 @@ impl Bare {
     pub(in super::super) fn run(
         self,
         site: &Site,
+        transport: Transport,
         connections: u32,
         seconds: u64,
     ) -> Result<Run, Absent> {
         let mut command = Command::new(command::root().join("target/release").join(NAME));
         command
             .arg(site.engine.word())
-            .arg(site.socket_file())
+            .arg(site.address(transport))
             .args([site.user(), oltp::DATABASE])
             .args([connections.to_string(), seconds.to_string()])
             .args([oltp::TABLES.to_string(), oltp::ROWS.to_string()]);
