@@ -47,6 +47,19 @@ impl Running {
         }
     }
 
+    /// Stops the server in good order and starts it again on the same data.
+    #[must_use]
+    pub fn restart(self, set: &[(&str, &str)]) -> Self {
+        let data = self.server.data().to_path_buf();
+        self.server.stop(Stop::Fast);
+        let server = self.lab.start(&data, &settings(set)).unwrap();
+        Self {
+            server,
+            lab: self.lab,
+            _place: self._place,
+        }
+    }
+
     /// The same server, started again, and a standby that streams from it under the name
     /// `standby_1`, on a copy of the data that was made in between.
     ///

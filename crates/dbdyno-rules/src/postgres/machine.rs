@@ -1,6 +1,6 @@
 //! What the machine leaves to this server: memory, CPUs, sessions at work, storage.
 
-use dbdyno_model::host::Storage;
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Storage};
 use dbdyno_model::{Fact, Facts};
 
 /// Memory the server may use, in bytes: what the user capped it to, else what the host leaves.
@@ -86,14 +86,19 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
         let why = format!("no block device is known under {}", storage.mount_point);
         return Fact::unknown(why, NAME);
     };
-    let known: Vec<bool> = devices
+    // A partition has no medium of its own: its disk stands in the list, too.
+    let disks: Vec<&BlockDevice> = devices
+        .iter()
+        .filter(|device| device.kind != BlockDeviceKind::Partition)
+        .collect();
+    let known: Vec<bool> = disks
         .iter()
         .filter_map(|device| device.rotational.get())
         .collect();
     if known.contains(&true) {
         return Fact::known(true, "/sys/block/*/queue/rotational");
     }
-    if known.len() < devices.len() {
+    if known.is_empty() || known.len() < disks.len() {
         return Fact::unknown("a disk does not say whether it turns", NAME);
     }
     Fact::known(false, "/sys/block/*/queue/rotational")
@@ -162,5 +167,29 @@ mod tests {
         assert_eq!(rotational(&silent).get(), None);
         edit(&mut facts, Fact::known(true, "test"));
         assert_eq!(rotational(&facts).get(), Some(true));
+    }
+
+    #[test]
+    fn a_partition_leaves_the_medium_to_its_disk() {
+        let with_partition = |beside_disk: bool| {
+            let mut facts = healthy();
+            let host = facts.host.as_mut().unwrap();
+            host.data = host.data.clone().map(|mut storage| {
+                storage.devices = storage.devices.map(|mut devices| {
+                    let mut partition = devices[0].clone();
+                    partition.kind = BlockDeviceKind::Partition;
+                    partition.rotational = Fact::unknown("see its disk", "test");
+                    if !beside_disk {
+                        devices.clear();
+                    }
+                    devices.insert(0, partition);
+                    devices
+                });
+                storage
+            });
+            rotational(&facts).get()
+        };
+        assert_eq!(with_partition(true), Some(false));
+        assert_eq!(with_partition(false), None);
     }
 }
