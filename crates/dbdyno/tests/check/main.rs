@@ -6,6 +6,7 @@
 mod carried;
 mod faults;
 mod here;
+mod planted;
 mod privacy;
 mod privileges;
 mod refusals;
