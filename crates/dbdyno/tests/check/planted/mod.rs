@@ -30,16 +30,17 @@ fn servers() -> Vec<Binaries> {
 /// The signs that the document does not show, with what it says of their rules instead.
 fn unfound(check: &Value, signs: &[Sign]) -> Vec<String> {
     let findings = findings(check);
+    let server = check["assessments"][0]["name"].as_str().unwrap();
     let mut missed = Vec::new();
     for (rule, words) in signs {
         let of_rule = findings.iter().find(|finding| finding["rule"] == *rule);
         let Some(finding) = of_rule else {
-            missed.push(format!("{rule}: {}", instead(check, rule)));
+            missed.push(format!("{server}: {rule}: {}", instead(check, rule)));
             continue;
         };
         let message = finding["message"].as_str().unwrap();
         if !message.contains(words) {
-            missed.push(format!("{rule}: no \"{words}\" in \"{message}\""));
+            missed.push(format!("{server}: {rule}: no \"{words}\" in \"{message}\""));
         }
     }
     missed
