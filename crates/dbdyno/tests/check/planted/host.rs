@@ -270,9 +270,8 @@ fn write(setup: &Setup) -> BTreeMap<PathBuf, PathBuf> {
     for (path, text, _) in FAKED {
         let path = path.replace("PID", &setup.running.server.pid().to_string());
         let text = match text {
-            Is(text) => (*text).to_owned(),
             IfThere(_) if !Path::new(&path).exists() => continue,
-            IfThere(text) => (*text).to_owned(),
+            Is(text) | IfThere(text) => (*text).to_owned(),
             Edited(edit) => edit(&fs::read_to_string(&path).unwrap(), setup),
         };
         let file = below(&path);
