@@ -7,6 +7,7 @@ use dbdyno_model::postgres::{Table, TableTotals, TableUsage};
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::text::text;
 use super::widths::Widths;
 
 const SUBJECT: Subject = Subject::new("postgres.tables", "pg_class, pg_stat_all_tables");
@@ -179,8 +180,8 @@ fn decode(row: &Row, version: u32) -> Result<Table, Error> {
     let since_vacuum_s: Option<f64> = row.try_get("since_vacuum_s")?;
     let since_analyze_s: Option<f64> = row.try_get("since_analyze_s")?;
     Ok(Table {
-        schema: row.try_get("schema_name")?,
-        name: row.try_get("table_name")?,
+        schema: text(row, "schema_name")?,
+        name: text(row, "table_name")?,
         size_bytes: count(row.try_get("size")?),
         rows_estimate: rows_estimate(row.try_get("reltuples")?, pages, version),
         live_tuples: count(row.try_get("live")?),
