@@ -25,7 +25,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
         if line.starts_with(['#', ';']) {
             continue;
         }
-        // Grown in place: a file of nothing but continued lines must not cost the square of its length.
+        // Grown in place: nothing but continued lines must not cost the square of the length.
         let (first, mut whole) = begun.take().unwrap_or((number, String::new()));
         if !whole.is_empty() {
             whole.push(' ');

@@ -50,6 +50,8 @@ use dbdyno_model::postgres::{
 pub use counters::{CounterReader, Counters, counters};
 pub use error::{CollectError, NEWEST, OLDEST};
 pub use grants::{Granted, PROPOSED_ROLE, granted, grants};
+#[doc(hidden)]
+pub use query_text::without_literals;
 pub use version::{Version, version};
 
 use reader::Reader;
@@ -67,12 +69,13 @@ pub struct Collected {
     pub failures: Vec<CollectorFailure>,
 }
 
-/// For the session while it reads: nothing may wait long, hold anything, or write. Names and operators
-/// mean PostgreSQL's own, since whoever may create functions in a schema of the path could else have
+/// For the session while it reads: nothing may wait long, hold anything, or write. Names and
+/// operators mean PostgreSQL's own: else whoever may create functions in a schema of the path had
 /// this role run them. A standby takes no serializable transaction, which may be the role's default.
 /// Compiling a statement that runs once takes longer than running it.
 const LIMITS: &str = "SET search_path = pg_catalog, pg_temp; \
-     SET default_transaction_isolation = 'read committed'; SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
+     SET default_transaction_isolation = 'read committed'; \
+     SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
      SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on; \
      SET jit = off";
 const NO_LIMITS: &str = "RESET search_path; RESET default_transaction_isolation; \

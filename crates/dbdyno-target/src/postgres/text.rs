@@ -1,5 +1,4 @@
-//! Names and texts as a server stores them: in an SQL_ASCII database, and in names that databases of
-//! several encodings share, they need not be UTF-8, and one odd byte must not cost a whole subject.
+//! Names and texts that need not be UTF-8: those of SQL_ASCII, and those that databases share.
 
 use std::fmt::Display;
 
@@ -7,7 +6,8 @@ use ::postgres::row::RowIndex;
 use ::postgres::types::{FromSql, Type};
 use ::postgres::{Error, Row};
 
-/// Text in which a replacement character stands for what is not UTF-8.
+/// Text in which a replacement character stands for what is not UTF-8: one odd byte must not cost a
+/// whole subject.
 struct Lossy(String);
 
 impl<'a> FromSql<'a> for Lossy {

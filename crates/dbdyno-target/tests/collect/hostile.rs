@@ -1,5 +1,4 @@
-//! Servers that are odd or mean harm: traps in the search path, names that are no UTF-8, thousands of
-//! databases, defaults that a standby refuses, a view that was closed.
+//! Traps in the search path, names that are no UTF-8, a thousand databases, refused defaults.
 
 use std::time::{Duration, Instant};
 

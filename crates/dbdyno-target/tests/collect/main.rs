@@ -1,4 +1,4 @@
-//! Facts that need a server in a certain state: a standby, a failing archive, waiting sessions, traps.
+//! Facts that need a server in a certain state: a standby, a failing archive, waiting sessions.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod hostile;

@@ -27,7 +27,7 @@ fn as_stranger(work: impl FnOnce() -> Host + Send + 'static) -> Host {
 fn what_may_be_read_is_told_and_the_rest_names_who_may() {
     let running = Running::start(binaries(), &[]);
     let data = running.server.data().to_path_buf();
-    // Who runs the server may see everything of it; then the first process is the stranger's server.
+    // Who runs the server may see all of it; then the first process stands in for a server.
     let is_root = rustix::process::geteuid().is_root();
     let pid = if is_root { running.server.pid() } else { 1 };
     let options = HostOptions {

@@ -36,8 +36,9 @@ fn a_server_that_stops_in_the_middle_does_not_hold_us() {
     let output = child.wait_with_output().unwrap();
     // It has to go on before the server can be stopped.
     assert!(signal(backend, Signal::CONT));
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("stopped answering"), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("stopped answering"), "{text}");
     assert!(begun.elapsed() < Duration::from_secs(100));
     assert!(!setup.file("facts.json").exists());
 }
