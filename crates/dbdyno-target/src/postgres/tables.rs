@@ -39,7 +39,8 @@ impl Found {
 /// Largest by the planner's pages, since asking for true sizes opens every table; a table that was
 /// never vacuumed has no pages there, so rows stand in at 50 a page. Ten thousand tables are read
 /// once; the 325 at most that lead in one of the orders are then read in full: more would only be
-/// ones that nobody reads about in a report.
+/// ones that nobody reads about in a report. A table whose access method keeps no transaction ids has
+/// zero there, and an age of zero rather than of two thousand million.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
@@ -52,8 +53,10 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.relispartition, c.relpages,
         c.reltuples, c.reloptions, {frozen} AS frozen_pages,
         coalesce(x.relpages, 0) AS toast_pages,
-        greatest(age(c.relfrozenxid), age(x.relfrozenxid)) AS xid_age,
-        greatest(mxid_age(c.relminmxid), mxid_age(x.relminmxid)) AS multixact_age,
+        coalesce(greatest(age(nullif(c.relfrozenxid, '0'::xid)),
+            age(nullif(x.relfrozenxid, '0'::xid))), 0) AS xid_age,
+        greatest(mxid_age(nullif(c.relminmxid, '0'::xid)),
+            mxid_age(nullif(x.relminmxid, '0'::xid))) AS multixact_age,
         pg_stat_get_live_tuples(c.oid) AS live, pg_stat_get_dead_tuples(c.oid) AS dead,
         pg_stat_get_mod_since_analyze(c.oid) AS modified,
         pg_stat_get_tuples_returned(c.oid) AS sequential_rows,

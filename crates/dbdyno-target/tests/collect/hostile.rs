@@ -165,6 +165,25 @@ fn a_thousand_databases_are_read_at_once() {
     }
 }
 
+/// As access methods leave it that keep no transaction ids.
+#[test]
+fn a_table_without_transaction_ids_is_not_about_to_wrap_around() {
+    for binaries in every_major() {
+        let running = Running::start(binaries, &[("autovacuum", "off")]);
+        let mut client = running.client();
+        for sql in [
+            "CREATE TABLE columnar (a int)",
+            "UPDATE pg_class SET relfrozenxid = '0', relminmxid = '0' WHERE relname = 'columnar'",
+        ] {
+            client.batch_execute(sql).unwrap();
+        }
+        let told = facts(&mut client);
+        let table = &told.tables.value().unwrap()[0];
+        assert_eq!((table.name.as_str(), table.xid_age), ("columnar", 0));
+        assert_eq!(table.multixact_age, None);
+    }
+}
+
 #[test]
 fn a_view_that_was_closed_costs_its_own_fact() {
     for binaries in every_major() {
