@@ -74,7 +74,12 @@ fuzz_target!(|bytes: &[u8]| {
         parse::cache_max(&text),
         parse::misaligned(&text),
     );
-    let _ = parse::switch(&text);
+    let _ = (
+        parse::switch(&text),
+        parse::status(&text),
+        parse::account_name(&text, 0),
+    );
+    let _ = parse::data_argument(&text.split('\0').collect::<Vec<_>>());
     if let Ok(time) = parse::cpu_time(&text) {
         // The sum must not overflow either.
         let _ = time.total();

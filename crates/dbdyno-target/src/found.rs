@@ -6,7 +6,7 @@ use ::postgres::Client;
 use dbdyno_model::{Address, Connection};
 
 use crate::connection::{self, ConnectError, ConnectionError, SystemUser};
-use crate::host::{Postmaster, Root, postgres_sockets};
+use crate::host::{Postmaster, Root, account_of, postgres_sockets};
 use crate::process;
 
 /// The role that initdb makes where it is not told another.
@@ -91,7 +91,7 @@ pub fn reach(
 
 /// Whether our own backend is a child of this main process.
 fn is_session_of(client: &mut Client, postmaster: u32) -> bool {
-    let row = client.query_one("SELECT pg_backend_pid()", &[]);
+    let row = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]);
     let backend = row.and_then(|row| row.try_get::<_, i32>(0)).ok();
     backend
         .and_then(|backend| process::stat(u32::try_from(backend).ok()?))
@@ -127,14 +127,7 @@ fn attempts(server: &Postmaster, invoking: &Connection) -> Vec<(String, Option<S
 
 /// The name on this host of the account that the server runs as.
 pub fn account(server: &Postmaster) -> Option<String> {
-    let uid = server.uid?;
-    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
-    passwd.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        let number: u32 = fields.nth(1)?.parse().ok()?;
-        (number == uid).then(|| name.to_owned())
-    })
+    account_of(&Root::host(), server.uid?)
 }
 
 /// The server turned this role away, and may let another one in.

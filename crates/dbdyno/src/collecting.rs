@@ -18,7 +18,7 @@ use crate::target::postmaster;
 
 /// Beside the sample. Each statement has a limit of its own on the server; this one ends the wait
 /// for a server that stopped in the middle of an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is asked of a collection.
 #[derive(Debug, Clone, Copy)]

@@ -12,6 +12,7 @@ use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::postgres::{self, CollectOptions};
 
 use crate::clock;
+use crate::collecting::{PATIENCE, within};
 use crate::exit::{Exit, Failure};
 use crate::target::postmaster;
 
@@ -25,8 +26,10 @@ pub(crate) const LEAST_MEMORY: u64 = 256 << 20;
 pub(crate) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure> {
     let mut client = connection::connect(to)
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-    let postmaster = postmaster(&mut client);
-    let facts = read(&mut client, postmaster, WINDOW)?;
+    let facts = within(WINDOW + PATIENCE, &to.display(), move || {
+        let postmaster = postmaster(&mut client);
+        read(&mut client, postmaster, WINDOW)
+    })?;
     Ok(Facts { intent, ..facts })
 }
 

@@ -14,6 +14,8 @@ pub(super) use state::collect as states;
 
 /// v1 writes "unlimited" as the largest multiple of the page size below 2^63; no machine has 2^62 bytes.
 const UNLIMITED_BYTES: u64 = 1 << 62;
+/// The kernel has a dozen controllers, and an administrator may name a few hierarchies more.
+const MOST_GROUPS: usize = 64;
 /// Deeper trees do not occur, and each level costs a few reads.
 const DEEPEST: usize = 256;
 /// The inode number that the kernel gives to the first cgroup namespace.
@@ -50,6 +52,7 @@ pub fn memberships(text: &str) -> Vec<Membership> {
                 path: path.strip_suffix(" (deleted)").unwrap_or(path).to_owned(),
             })
         })
+        .take(MOST_GROUPS)
         .collect()
 }
 

@@ -1,5 +1,7 @@
 //! Files with `name = value` lines under headings, as systemd, logind, sysctl.d and tuned have them.
 
+use std::collections::BTreeMap;
+
 use super::root::Root;
 
 /// One assignment.
@@ -23,12 +25,16 @@ pub fn entries(text: &str) -> Vec<Entry> {
         if line.starts_with(['#', ';']) {
             continue;
         }
-        let (first, whole) = match begun.take() {
-            Some((first, start)) => (first, format!("{start} {line}")),
-            None => (number, line.to_owned()),
-        };
-        if let Some(start) = whole.strip_suffix('\\') {
-            begun = Some((first, start.trim_end().to_owned()));
+        // Grown in place: nothing but continued lines must not cost the square of the length.
+        let (first, mut whole) = begun.take().unwrap_or((number, String::new()));
+        if !whole.is_empty() {
+            whole.push(' ');
+        }
+        whole.push_str(line);
+        if whole.ends_with('\\') {
+            whole.pop();
+            whole.truncate(whole.trim_end().len());
+            begun = Some((first, whole));
             continue;
         }
         if let Some(heading) = whole
@@ -51,17 +57,16 @@ pub fn entries(text: &str) -> Vec<Entry> {
 /// Files `*.conf` as systemd merges directories: in the order of their names, whichever directory
 /// holds them; of one name only the first directory's counts.
 pub(super) fn merged(root: &Root, directories: &[String]) -> Vec<String> {
-    let mut files: Vec<(String, String)> = Vec::new();
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
     for directory in directories {
         for name in root.list(directory).unwrap_or_default() {
-            if name.ends_with(".conf") && !files.iter().any(|(known, _)| *known == name) {
+            if name.ends_with(".conf") {
                 let path = format!("{directory}/{name}");
-                files.push((name, path));
+                files.entry(name).or_insert(path);
             }
         }
     }
-    files.sort();
-    files.into_iter().map(|(_, path)| path).collect()
+    files.into_values().collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Facts of the host: each subject's file reads under a root and parses with a pure function.
 
+mod accounts;
 mod block;
 mod boot;
 mod cgroup;
@@ -16,6 +17,7 @@ mod memory;
 mod module;
 mod mounts;
 mod numa;
+mod patience;
 mod postmasters;
 mod pressure;
 mod programs;
@@ -41,11 +43,13 @@ use std::path::PathBuf;
 use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
+pub use accounts::account_of;
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
 
 /// The pure parsers, for whoever holds the text of a file.
 pub mod parse {
+    pub use super::accounts::account_name;
     pub use super::block::{alignment, kind, misaligned, scheduler};
     pub use super::boot::kernel_options;
     pub use super::cgroup::{Membership, byte_limit, counter, cpu_max, memberships, throttling};
@@ -60,7 +64,7 @@ pub mod parse {
     pub use super::module::switch;
     pub use super::mounts::{Mount, mountinfo};
     pub use super::numa::{node, nodes};
-    pub use super::postmasters::{LockFile, lock_file, sockets};
+    pub use super::postmasters::{LockFile, Status, data_argument, lock_file, sockets, status};
     pub use super::pressure::stall;
     pub use super::space::size;
     pub use super::stat::{cpu_time, cpus};

@@ -1,5 +1,6 @@
 //! The mount table, `/proc/PID/mountinfo`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use dbdyno_model::Fact;
@@ -27,13 +28,11 @@ pub struct Mount {
 impl Mount {
     /// Mount options with those of the file system itself, each once.
     pub(super) fn all_options(&self) -> Vec<String> {
-        let mut all = self.options.clone();
-        for option in &self.super_options {
-            if !all.contains(option) {
-                all.push(option.clone());
-            }
-        }
-        all
+        let mut seen = BTreeSet::new();
+        let all = self.options.iter().chain(&self.super_options);
+        all.filter(|option| seen.insert(option.as_str()))
+            .cloned()
+            .collect()
     }
 }
 
@@ -106,7 +105,7 @@ pub(super) fn of_path<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount>
 pub(super) fn read(root: &Root, process: &str) -> Result<Vec<Mount>, String> {
     let path = format!("/proc/{process}/mountinfo");
     let text = root
-        .lossy_text(&path)
+        .table(&path)
         .map_err(|error| format!("{path}: {error}"))?;
     let mounts = mountinfo(&text);
     if mounts.is_empty() {

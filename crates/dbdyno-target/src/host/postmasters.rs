@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::patience;
 use super::root::Root;
 
 /// Names of the program; a packager's own stands beside PostgreSQL's.
@@ -29,10 +30,11 @@ pub struct Postmaster {
 
 /// What /proc/PID/status tells of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Status {
-    parent: Option<u32>,
-    uid: Option<u32>,
-    gid: Option<u32>,
+pub struct Status {
+    pub parent: Option<u32>,
+    /// The effective ones.
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
 }
 
 /// What postmaster.pid tells, line by line.
@@ -89,8 +91,11 @@ fn postmaster(root: &Root, pid: u32, status: Status) -> Option<Postmaster> {
         return None;
     }
     // The server works in its data directory; the way there leads into its own file system.
-    let lock = root.lossy_text(&format!("/proc/{pid}/cwd/postmaster.pid"));
-    let lock = lock.map(|text| lock_file(&text)).unwrap_or_default();
+    let (tree, path) = (root.clone(), format!("/proc/{pid}/cwd/postmaster.pid"));
+    let lock = match patience::within_limit(move || tree.lossy_text(&path)) {
+        Ok(Ok(text)) => lock_file(&text),
+        _ => LockFile::default(),
+    };
     let data_directory = lock
         .data_directory
         .or_else(|| root.link(&format!("/proc/{pid}/cwd")).map(PathBuf::from))
@@ -107,7 +112,7 @@ fn postmaster(root: &Root, pid: u32, status: Status) -> Option<Postmaster> {
 }
 
 /// `-D DIRECTORY` or `-DDIRECTORY`.
-fn data_argument(arguments: &[&str]) -> Option<PathBuf> {
+pub fn data_argument(arguments: &[&str]) -> Option<PathBuf> {
     let at = arguments
         .iter()
         .position(|argument| argument.starts_with("-D"))?;
@@ -119,7 +124,8 @@ fn data_argument(arguments: &[&str]) -> Option<PathBuf> {
     directory.is_absolute().then(|| directory.to_owned())
 }
 
-fn status(text: &str) -> Status {
+/// Parent and account; a line that does not parse is left open.
+pub fn status(text: &str) -> Status {
     let field = |name: &str, column: usize| -> Option<u32> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().nth(column)?.parse().ok()

@@ -9,6 +9,8 @@ use dbdyno_model::Fact;
 
 /// No file that describes a host is larger; one that is says nothing we could trust.
 const LARGEST_FILE_BYTES: u64 = 1 << 20;
+/// Tables with a line for each mount or account reach that on hosts of thousands of containers.
+const LARGEST_TABLE_BYTES: u64 = 16 << 20;
 /// Files with one paragraph a CPU grow without limit, and their beginning is enough.
 const HEAD_BYTES: u64 = 64 << 10;
 const MOST_ENTRIES: usize = 65_536;
@@ -22,11 +24,11 @@ pub struct Root(PathBuf);
 pub enum ReadError {
     #[error("no such file")]
     Missing,
-    #[error("permission denied")]
+    #[error("permission denied: root or its owner may read it")]
     Denied,
     #[error("the file is empty")]
     Empty,
-    #[error("the file is larger than 1 MiB")]
+    #[error("the file is larger than any of its kind")]
     TooLarge,
     #[error("the file is not text")]
     NotText,
@@ -108,8 +110,12 @@ impl Root {
     }
 
     pub(super) fn bytes(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let bytes = self.read_at_most(path, LARGEST_FILE_BYTES + 1)?;
-        if bytes.len() as u64 > LARGEST_FILE_BYTES {
+        self.bytes_up_to(path, LARGEST_FILE_BYTES)
+    }
+
+    fn bytes_up_to(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let bytes = self.read_at_most(path, limit + 1)?;
+        if bytes.len() as u64 > limit {
             return Err(ReadError::TooLarge);
         }
         if bytes.is_empty() {
@@ -130,6 +136,12 @@ impl Root {
     /// The whole file, for those in which one odd name must not hide all other lines.
     pub(super) fn lossy_text(&self, path: &str) -> Result<String, ReadError> {
         Ok(String::from_utf8_lossy(&self.bytes(path)?).into_owned())
+    }
+
+    /// The same of a table that may be long.
+    pub(super) fn table(&self, path: &str) -> Result<String, ReadError> {
+        let bytes = self.bytes_up_to(path, LARGEST_TABLE_BYTES)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The whole lines at the beginning of a file that may be huge.
@@ -217,6 +229,10 @@ mod tests {
         assert!(matches!(root.text("/outside"), Err(ReadError::Escapes)));
         assert_eq!(root.text("/largest").unwrap().len(), 1 << 20);
         assert!(root.head("/huge").is_ok());
+        assert_eq!(root.table("/huge").unwrap().len(), (1 << 20) + 1);
+        let endless = std::fs::File::create(tree.path().join("endless")).unwrap();
+        endless.set_len((16 << 20) + 1).unwrap();
+        assert!(matches!(root.table("/endless"), Err(ReadError::TooLarge)));
         assert!(root.list("/absent").is_err());
     }
 

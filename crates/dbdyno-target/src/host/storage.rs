@@ -7,12 +7,14 @@ use dbdyno_model::host::Storage;
 
 use super::root::{ReadError, Root};
 use super::space::{self, Space};
-use super::{block, fstab, mounts};
+use super::{block, fstab, mounts, patience};
 
 /// `process` is `self` or the server's number, whose mounts then count.
 pub(super) fn collect(root: &Root, process: &str, directory: &Path) -> Fact<Storage> {
     let origin = format!("/proc/{process}/mountinfo {}", directory.display());
-    Fact::from_result(storage(root, process, directory), origin)
+    let (tree, name, place) = (root.clone(), process.to_owned(), directory.to_owned());
+    let found = patience::within_limit(move || storage(&tree, &name, &place));
+    Fact::from_result(found.unwrap_or_else(Err), origin)
 }
 
 fn storage(root: &Root, process: &str, directory: &Path) -> Result<Storage, String> {

@@ -7,7 +7,9 @@ use dbdyno_model::Fact;
 use dbdyno_model::host::{BlockDeviceKind, Host, Storage};
 
 mod constructed;
+mod damage;
 mod noise;
+mod round_trips;
 
 fn tree(name: &str) -> Root {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");

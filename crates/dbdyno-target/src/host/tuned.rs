@@ -17,6 +17,8 @@ const DIRECTORIES: [&str; 4] = [
     "/usr/lib/tuned",
 ];
 const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
+/// A profile with more was not written by hand, and none of what it says can be trusted.
+const MOST_SETTINGS: usize = 1024;
 /// Profiles include others; more than that is a circle.
 const MOST_PROFILES: usize = 16;
 
@@ -98,7 +100,7 @@ fn add(root: &Root, name: &str, tuned: &mut Tuned, seen: &mut Vec<String>) {
     for include in includes {
         add(root, &include, tuned, seen);
     }
-    for setting in settings {
+    for setting in settings.into_iter().take(MOST_SETTINGS) {
         tuned
             .settings
             .retain(|known| (&known.section, &known.name) != (&setting.section, &setting.name));

@@ -4,6 +4,7 @@ use ::postgres::{Client, Error};
 use dbdyno_model::postgres::DatabaseAge;
 
 use super::reader::{Subject, count};
+use super::text::text;
 
 pub(super) const SUBJECT: Subject = Subject::new("postgres.ages", "pg_database");
 
@@ -15,7 +16,7 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<Vec<DatabaseAge
         .iter()
         .map(|row| {
             Ok(DatabaseAge {
-                name: row.try_get(0)?,
+                name: text(row, 0)?,
                 xid_age: count(row.try_get(1)?),
                 multixact_age: count(row.try_get(2)?),
             })

@@ -4,6 +4,7 @@ use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::DatabaseCounters;
 
 use super::reader::{Subject, count, count_or_none};
+use super::text::text_or_none;
 
 pub(super) const SUBJECT: Subject = Subject::new(
     "postgres.all_databases",
@@ -40,7 +41,7 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Vec<DatabaseCoun
 
 fn decode(row: &Row) -> Result<DatabaseCounters, Error> {
     Ok(DatabaseCounters {
-        name: row.try_get(0)?,
+        name: text_or_none(row, 0)?,
         sessions: count_or_none(row.try_get(1)?),
         sessions_abandoned: count_or_none(row.try_get(2)?),
         sessions_fatal: count_or_none(row.try_get(3)?),

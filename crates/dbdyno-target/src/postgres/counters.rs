@@ -5,7 +5,7 @@ use ::postgres::{Client, Row, Statement};
 
 use super::database::USER_TABLES;
 use super::error::CollectError;
-use super::reader::{count, count_or_none};
+use super::reader::{count, count_or_none, read_committed};
 use super::wal::POSITION;
 
 /// Counters as they stood at one moment; none is what the version lacks or this sample left out.
@@ -24,6 +24,11 @@ pub struct Counters {
     /// Not a counter either; in every fifth sample only, where it is costly to find out.
     pub database_bytes: Option<u64>,
 }
+
+/// Names and operators mean PostgreSQL's own, whatever stands in other schemas.
+const LIMITS: &str = "SET search_path = pg_catalog, pg_temp; \
+     SET default_transaction_isolation = 'read committed'; SET statement_timeout = '5s'; \
+     SET default_transaction_read_only = on; SET jit = off";
 
 /// A size that takes the server longer than this is read less often.
 const COSTLY_MS: f64 = 2.0;
@@ -54,7 +59,7 @@ impl CounterReader {
     /// Where a view cannot be read.
     pub fn new(mut client: Client, version_num: u32) -> Result<Self, CollectError> {
         client
-            .batch_execute(session(version_num))
+            .batch_execute(&session(version_num))
             .map_err(CollectError::Session)?;
         let mut prepare = |has_size| {
             client
@@ -106,21 +111,23 @@ impl CounterReader {
 /// # Errors
 /// Where a view cannot be read.
 pub fn counters(client: &mut Client, version_num: u32) -> Result<Counters, CollectError> {
-    let row = client
-        .query_one(&sql(version_num, true), &[])
-        .map_err(CollectError::Counters)?;
+    let row = read_committed(client, |client| {
+        client.batch_execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
+        client.query_one(&sql(version_num, true), &[])
+    })
+    .map_err(CollectError::Counters)?;
     Ok(decode(&row).map_err(CollectError::Counters)?.0)
 }
 
 /// Until 14 a transaction keeps the statistics it saw first, and each sample is a transaction of
 /// its own; from 15 on they lie in shared memory, and copying them only costs time.
-fn session(version: u32) -> &'static str {
-    if version < 150_000 {
-        "SET statement_timeout = '5s'; SET default_transaction_read_only = on; SET jit = off"
+fn session(version: u32) -> String {
+    let statistics = if version < 150_000 {
+        ""
     } else {
-        "SET statement_timeout = '5s'; SET default_transaction_read_only = on; SET jit = off; \
-         SET stats_fetch_consistency = none"
-    }
+        "; SET stats_fetch_consistency = none"
+    };
+    format!("{LIMITS}{statistics}")
 }
 
 fn sql(version: u32, has_size: bool) -> String {

@@ -8,6 +8,7 @@ use dbdyno_model::postgres::Database;
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::text::text;
 
 const SUBJECT: Subject = Subject::new("postgres.database", "pg_stat_database");
 const SIZE: Subject = Subject::new("postgres.database_size", "pg_database_size()");
@@ -43,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<(Fact<Database>, Instant),
 fn read_counters(client: &mut Client, _version: u32) -> Result<Database, Error> {
     let row = client.query_one(SQL, &[])?;
     Ok(Database {
-        name: row.try_get(0)?,
+        name: text(&row, 0)?,
         commits: count(row.try_get(1)?),
         rollbacks: count(row.try_get(2)?),
         blocks_read: count(row.try_get(3)?),

@@ -4,6 +4,7 @@ use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
 
 use super::reader::{Subject, count, count_or_none};
+use super::text::{text, texts};
 
 pub(super) const SUBJECT: Subject =
     Subject::new("postgres.foreign_keys", "pg_constraint, pg_index");
@@ -66,15 +67,14 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<ForeignKeys, Er
 }
 
 fn decode(row: &Row) -> Result<UnindexedForeignKey, Error> {
-    let columns: Option<Vec<String>> = row.try_get("column_names")?;
     Ok(UnindexedForeignKey {
-        name: row.try_get("constraint_name")?,
-        schema: row.try_get("schema_name")?,
-        table: row.try_get("table_name")?,
-        columns: columns.unwrap_or_default(),
+        name: text(row, "constraint_name")?,
+        schema: text(row, "schema_name")?,
+        table: text(row, "table_name")?,
+        columns: texts(row, "column_names")?,
         table_bytes: count_or_none(row.try_get("table_bytes")?),
-        parent_schema: row.try_get("parent_schema")?,
-        parent: row.try_get("parent_name")?,
+        parent_schema: text(row, "parent_schema")?,
+        parent: text(row, "parent_name")?,
         parent_deleted: count(row.try_get("parent_deleted")?),
         parent_updated: count(row.try_get("parent_updated")?),
     })

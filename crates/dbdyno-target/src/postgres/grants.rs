@@ -3,6 +3,7 @@
 use ::postgres::Client;
 
 use super::error::CollectError;
+use super::reader::read_committed;
 use super::{access, files, version, wal};
 
 /// The role that is proposed where none is there yet.
@@ -42,11 +43,11 @@ pub struct Granted {
 /// # Errors
 /// For a server of the wrong kind or age, or where it does not answer.
 pub fn granted(client: &mut Client) -> Result<Granted, CollectError> {
-    const SQL: &str = "SELECT current_user::text, rolsuper FROM pg_roles \
-         WHERE rolname = current_user";
+    const SQL: &str = "SELECT current_user::pg_catalog.text, rolsuper FROM pg_catalog.pg_roles \
+         WHERE rolname OPERATOR(pg_catalog.=) current_user";
     let server = version(client)?.to_string();
     let ask = || -> Result<Granted, ::postgres::Error> {
-        let row = client.query_one(SQL, &[])?;
+        let row = read_committed(client, |client| client.query_one(SQL, &[]))?;
         Ok(Granted {
             server,
             role: row.try_get(0)?,

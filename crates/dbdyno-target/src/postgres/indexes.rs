@@ -7,6 +7,7 @@ use dbdyno_model::postgres::{Cover, Index, Indexes};
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count};
+use super::text::{text, text_or_none, texts};
 use super::widths::Widths;
 
 const SUBJECT: Subject = Subject::new("postgres.indexes", "pg_index, pg_stat_all_indexes");
@@ -222,18 +223,17 @@ fn decode_totals(row: &Row) -> Result<Indexes, Error> {
 }
 
 fn decode(row: &Row, version: u32, sees_builds: bool) -> Result<Listed, Error> {
-    let columns: Option<Vec<String>> = row.try_get("column_names")?;
     let fillfactor: Option<i32> = row.try_get("fill_factor")?;
     let fetched = count(row.try_get("blocks_fetched")?);
-    let cover: Option<String> = row.try_get("cover_name")?;
+    let cover = text_or_none(row, "cover_name")?;
     let duplicate: bool = row.try_get("is_duplicate")?;
     let building: bool = row.try_get("is_building")?;
     let index = Index {
-        schema: row.try_get("schema_name")?,
-        table: row.try_get("table_name")?,
-        name: row.try_get("index_name")?,
+        schema: text(row, "schema_name")?,
+        table: text(row, "table_name")?,
+        name: text(row, "index_name")?,
         method: row.try_get("method")?,
-        columns: columns.unwrap_or_default(),
+        columns: texts(row, "column_names")?,
         size_bytes: count(row.try_get("size")?),
         pages: count(row.try_get("relpages")?),
         entries: entries(row.try_get("reltuples")?, version),
@@ -247,7 +247,7 @@ fn decode(row: &Row, version: u32, sees_builds: bool) -> Result<Listed, Error> {
         primary: row.try_get("indisprimary")?,
         valid: row.try_get("is_valid")?,
         building: sees_builds.then_some(building),
-        constraint: row.try_get("constraint_name")?,
+        constraint: text_or_none(row, "constraint_name")?,
         replica_identity: row.try_get("indisreplident")?,
         partition: row.try_get("relispartition")?,
         supports_foreign_key: row.try_get("supports_foreign_key")?,

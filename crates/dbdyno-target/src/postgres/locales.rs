@@ -4,6 +4,7 @@ use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::{CollationUse, DatabaseLocale};
 
 use super::reader::{Subject, count};
+use super::text::text;
 
 pub(super) const DATABASES: Subject = Subject::new("postgres.locales", "pg_database");
 pub(super) const COLLATIONS: Subject = Subject::new("postgres.collations", "pg_collation");
@@ -27,7 +28,7 @@ pub(super) fn read_databases(
         .iter()
         .map(|row| {
             Ok(DatabaseLocale {
-                name: row.try_get(0)?,
+                name: text(row, 0)?,
                 encoding: row.try_get(1)?,
                 collate: row.try_get(2)?,
                 version: row.try_get(3)?,
@@ -55,8 +56,8 @@ pub(super) fn read_collations(
 
 fn decode(row: &Row) -> Result<CollationUse, Error> {
     Ok(CollationUse {
-        schema: row.try_get(0)?,
-        name: row.try_get(1)?,
+        schema: text(row, 0)?,
+        name: text(row, 1)?,
         version: row.try_get(2)?,
         actual: row.try_get(3)?,
         indexes: count(row.try_get(4)?),

@@ -6,6 +6,7 @@ use dbdyno_model::postgres::{LockWait, LockWaits};
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count};
+use super::text::{text, text_or_none};
 use super::transactions::process;
 
 const SUBJECT: Subject = Subject::new(
@@ -63,12 +64,12 @@ fn decode(row: &Row) -> Result<LockWait, Error> {
     let blockers: Vec<i32> = row.try_get("blockers")?;
     Ok(LockWait {
         pid: process(row.try_get("pid")?),
-        database: row.try_get("database")?,
-        role: row.try_get("role_name")?,
+        database: text(row, "database")?,
+        role: text(row, "role_name")?,
         waiting_s: row.try_get("waiting_s")?,
         lock: row.try_get("lock_type")?,
         mode: row.try_get("mode")?,
-        relation: row.try_get("relation")?,
+        relation: text_or_none(row, "relation")?,
         blocked_by: blockers.into_iter().map(process).collect(),
     })
 }

@@ -28,6 +28,7 @@ mod slots;
 mod standby;
 mod statements;
 mod tables;
+mod text;
 mod timer;
 mod transactions;
 mod version;
@@ -49,6 +50,8 @@ use dbdyno_model::postgres::{
 pub use counters::{CounterReader, Counters, counters};
 pub use error::{CollectError, NEWEST, OLDEST};
 pub use grants::{Granted, PROPOSED_ROLE, granted, grants};
+#[doc(hidden)]
+pub use query_text::without_literals;
 pub use version::{Version, version};
 
 use reader::Reader;
@@ -66,12 +69,17 @@ pub struct Collected {
     pub failures: Vec<CollectorFailure>,
 }
 
-/// For the session while it reads: nothing may wait long, hold anything, or write. Compiling a
-/// statement that runs once takes longer than running it.
-const LIMITS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
+/// For the session while it reads: nothing may wait long, hold anything, or write. Names and
+/// operators mean PostgreSQL's own: else whoever may create functions in a schema of the path had
+/// this role run them. A standby takes no serializable transaction, which may be the role's default.
+/// Compiling a statement that runs once takes longer than running it.
+const LIMITS: &str = "SET search_path = pg_catalog, pg_temp; \
+     SET default_transaction_isolation = 'read committed'; \
+     SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
      SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on; \
      SET jit = off";
-const NO_LIMITS: &str = "RESET statement_timeout; RESET lock_timeout; \
+const NO_LIMITS: &str = "RESET search_path; RESET default_transaction_isolation; \
+     RESET statement_timeout; RESET lock_timeout; \
      RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only; RESET jit";
 
 /// Reads everything there is to know about the server behind `client`.
@@ -95,7 +103,8 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
         version: version.text,
         ..Postgres::default()
     };
-    // In front of the limits, which would stand in pg_settings as values of the session.
+    // In front of the limits, which would stand in pg_settings as values of the session. So this and
+    // the version name the schema of all that they call.
     let settings = reader.read(&settings::SUBJECT, settings::read)?;
     reader.start(LIMITS)?;
 

@@ -10,7 +10,7 @@ const OF_DATA: [&str; 8] = [
 
 /// The text with `?` for every literal; a command that is not of data is cut to its first words,
 /// since its arguments may be secrets without quotes.
-pub(super) fn without_literals(text: &str) -> String {
+pub fn without_literals(text: &str) -> String {
     let words = scrubbed(text);
     let first = words
         .trim_start_matches(['(', ' '])

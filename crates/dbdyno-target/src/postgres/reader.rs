@@ -179,6 +179,21 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Reads in front of the session's limits, in a transaction that a standby takes whatever the role's
+/// default is.
+pub(super) fn read_committed<T>(
+    client: &mut Client,
+    read: impl FnOnce(&mut Client) -> Result<T, ::postgres::Error>,
+) -> Result<T, ::postgres::Error> {
+    client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+    let read = read(client);
+    // What failed has to be ended, too, and that undoes it.
+    let ended = client.batch_execute("COMMIT");
+    let value = read?;
+    ended?;
+    Ok(value)
+}
+
 /// A count that the server keeps as a signed number.
 pub(super) fn count(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)

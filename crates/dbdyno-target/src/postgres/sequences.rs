@@ -4,6 +4,7 @@ use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::{Sequence, SequenceColumn, Sequences};
 
 use super::reader::{Subject, count};
+use super::text::{text, text_or_none};
 
 pub(super) const SUBJECT: Subject = Subject::new(
     "postgres.sequences",
@@ -78,9 +79,14 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<Sequences, Erro
     let mut qualified = Vec::with_capacity(rows.len());
     for row in &rows {
         // Where nothing was picked the totals stand alone.
-        let Some(name): Option<String> = row.try_get("qualified")? else {
+        let Some(name) = text_or_none(row, "qualified")? else {
             continue;
         };
+        // The driver sends UTF-8, and so cannot name what is not.
+        if name.contains(char::REPLACEMENT_CHARACTER) {
+            sequences.unreadable += 1;
+            continue;
+        }
         qualified.push(name);
         sequences.listed.push(decode(row)?);
     }
@@ -116,14 +122,14 @@ fn values_sql(names: &[String]) -> String {
 }
 
 fn decode(row: &Row) -> Result<Sequence, Error> {
-    let table: Option<String> = row.try_get("table_name")?;
+    let table = text_or_none(row, "table_name")?;
     let column = match table {
         Some(table) => Some(decode_column(row, table)?),
         None => None,
     };
     Ok(Sequence {
-        schema: row.try_get("schema_name")?,
-        name: row.try_get("sequence_name")?,
+        schema: text(row, "schema_name")?,
+        name: text(row, "sequence_name")?,
         data_type: row.try_get("data_type")?,
         last_value: None,
         increment: row.try_get("seqincrement")?,
@@ -136,9 +142,9 @@ fn decode(row: &Row) -> Result<Sequence, Error> {
 fn decode_column(row: &Row, table: String) -> Result<SequenceColumn, Error> {
     let inserted: Option<i64> = row.try_get("inserted")?;
     Ok(SequenceColumn {
-        schema: row.try_get("table_schema")?,
+        schema: text(row, "table_schema")?,
         table,
-        column: row.try_get("column_name")?,
+        column: text(row, "column_name")?,
         data_type: row.try_get("column_type")?,
         inserted: inserted.map_or(0, count),
     })

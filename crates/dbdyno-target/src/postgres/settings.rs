@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::Setting;
 
-use super::reader::Subject;
+use super::reader::{Subject, read_committed};
 
 pub(super) const SUBJECT: Subject = Subject::new("postgres.settings", "pg_settings");
 
@@ -14,10 +14,11 @@ const HIDDEN: &str = "(hidden)";
 
 const SQL: &str = "SELECT name, coalesce(setting, ''), unit, context, vartype, source, \
      sourcefile, sourceline, boot_val, min_val, max_val, enumvals, pending_restart \
-     FROM pg_settings";
+     FROM pg_catalog.pg_settings";
 
 pub(super) fn read(client: &mut Client, _version: u32) -> Result<BTreeMap<String, Setting>, Error> {
-    client.query(SQL, &[])?.iter().map(decode).collect()
+    let rows = read_committed(client, |client| client.query(SQL, &[]))?;
+    rows.iter().map(decode).collect()
 }
 
 fn decode(row: &Row) -> Result<(String, Setting), Error> {

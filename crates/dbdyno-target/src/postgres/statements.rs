@@ -11,6 +11,7 @@ use dbdyno_model::postgres::{Statements, TrackedStatement};
 use super::error::CollectError;
 use super::query_text::without_literals;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::text::text;
 
 const SUBJECT: Subject = Subject::new("postgres.statements", "pg_stat_statements");
 
@@ -230,10 +231,9 @@ fn read_statements(client: &mut Client, extension: &Extension) -> Result<Stateme
 }
 
 fn decode(row: &Row, id: i64) -> Result<TrackedStatement, Error> {
-    let text: String = row.try_get("query")?;
     Ok(TrackedStatement {
         id: id.to_string(),
-        text: without_literals(&text),
+        text: without_literals(&text(row, "query")?),
         calls: count(row.try_get("calls")?),
         total_ms: row.try_get("total_ms")?,
         rows: count(row.try_get("returned")?),

@@ -7,6 +7,7 @@ use dbdyno_model::postgres::{Table, TableTotals, TableUsage};
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::text::text;
 use super::widths::Widths;
 
 const SUBJECT: Subject = Subject::new("postgres.tables", "pg_class, pg_stat_all_tables");
@@ -38,7 +39,8 @@ impl Found {
 /// Largest by the planner's pages, since asking for true sizes opens every table; a table that was
 /// never vacuumed has no pages there, so rows stand in at 50 a page. Ten thousand tables are read
 /// once; the 325 at most that lead in one of the orders are then read in full: more would only be
-/// ones that nobody reads about in a report.
+/// ones that nobody reads about in a report. A table whose access method keeps no transaction ids has
+/// zero there, and an age of zero rather than of two thousand million.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
@@ -51,8 +53,10 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.relispartition, c.relpages,
         c.reltuples, c.reloptions, {frozen} AS frozen_pages,
         coalesce(x.relpages, 0) AS toast_pages,
-        greatest(age(c.relfrozenxid), age(x.relfrozenxid)) AS xid_age,
-        greatest(mxid_age(c.relminmxid), mxid_age(x.relminmxid)) AS multixact_age,
+        coalesce(greatest(age(nullif(c.relfrozenxid, '0'::xid)),
+            age(nullif(x.relfrozenxid, '0'::xid))), 0) AS xid_age,
+        greatest(mxid_age(nullif(c.relminmxid, '0'::xid)),
+            mxid_age(nullif(x.relminmxid, '0'::xid))) AS multixact_age,
         pg_stat_get_live_tuples(c.oid) AS live, pg_stat_get_dead_tuples(c.oid) AS dead,
         pg_stat_get_mod_since_analyze(c.oid) AS modified,
         pg_stat_get_tuples_returned(c.oid) AS sequential_rows,
@@ -179,8 +183,8 @@ fn decode(row: &Row, version: u32) -> Result<Table, Error> {
     let since_vacuum_s: Option<f64> = row.try_get("since_vacuum_s")?;
     let since_analyze_s: Option<f64> = row.try_get("since_analyze_s")?;
     Ok(Table {
-        schema: row.try_get("schema_name")?,
-        name: row.try_get("table_name")?,
+        schema: text(row, "schema_name")?,
+        name: text(row, "table_name")?,
         size_bytes: count(row.try_get("size")?),
         rows_estimate: rows_estimate(row.try_get("reltuples")?, pages, version),
         live_tuples: count(row.try_get("live")?),

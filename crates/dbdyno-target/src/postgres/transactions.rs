@@ -6,6 +6,7 @@ use dbdyno_model::postgres::{HolderKind, OpenTransaction, TransactionIds, XminHo
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::text::{text, text_or_none};
 
 const OPEN: Subject = Subject::new("postgres.open_transactions", "pg_stat_activity");
 const HOLDERS: Subject = Subject::new(
@@ -96,8 +97,8 @@ pub(super) fn read_ids(client: &mut Client, _version: u32) -> Result<Transaction
 fn decode_open(row: &Row) -> Result<OpenTransaction, Error> {
     Ok(OpenTransaction {
         pid: process(row.try_get("pid")?),
-        database: row.try_get("database")?,
-        role: row.try_get("role_name")?,
+        database: text(row, "database")?,
+        role: text(row, "role_name")?,
         application: row.try_get("application")?,
         state: row.try_get("state")?,
         open_s: row.try_get("open_s")?,
@@ -117,11 +118,11 @@ fn decode_holder(row: &Row) -> Result<XminHolder, Error> {
             "standby" => HolderKind::Standby,
             _ => HolderKind::Session,
         },
-        name: row.try_get("name")?,
-        who: row.try_get("who")?,
+        name: text(row, "name")?,
+        who: text(row, "who")?,
         xid_age: count(row.try_get("xid_age")?),
         held_s: row.try_get("held_s")?,
-        database: row.try_get("database")?,
+        database: text_or_none(row, "database")?,
         catalogs_only: row.try_get("catalogs_only")?,
     })
 }

@@ -7,7 +7,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::postgres::ReplicationRole;
 
 use super::error::{CollectError, OLDEST};
-use super::reader::{Reader, Subject};
+use super::reader::{Reader, Subject, read_committed};
 
 /// The version of a server that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +35,10 @@ impl fmt::Display for Version {
 /// # Errors
 /// For a server that is too old, or only speaks the protocol.
 pub fn version(client: &mut Client) -> Result<Version, CollectError> {
-    const SQL: &str = "SELECT current_setting('server_version_num')::int4, \
-         current_setting('server_version'), version()";
-    let row = client.query_one(SQL, &[]).map_err(CollectError::Version)?;
+    const SQL: &str = "SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4, \
+         pg_catalog.current_setting('server_version'), pg_catalog.version()";
+    let row = read_committed(client, |client| client.query_one(SQL, &[]));
+    let row = row.map_err(CollectError::Version)?;
     let read = || -> Result<(i32, String, String), ::postgres::Error> {
         Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ::postgres::{Client, Error};
 
 use super::reader::Subject;
+use super::text::text;
 
 pub(super) const SUBJECT: Subject = Subject::new("postgres.widths", "pg_attribute, pg_stats");
 
@@ -84,7 +85,7 @@ pub(super) fn read(client: &mut Client, tables: &[u32]) -> Result<Widths, Error>
     let rows = client.query(COLUMNS, &[&tables])?;
     let mut names = Vec::with_capacity(rows.len());
     for row in &rows {
-        let name: Name = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+        let name: Name = (text(row, 1)?, text(row, 2)?, text(row, 3)?);
         names.push(name);
     }
     let statistics = read_statistics(client, &names)?;
@@ -125,10 +126,8 @@ fn read_statistics(
                 null_fraction: row.try_get(3)?,
                 width: row.try_get(4)?,
             };
-            Ok((
-                (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?),
-                statistics,
-            ))
+            let name: Name = (text(row, 0)?, text(row, 1)?, text(row, 2)?);
+            Ok((name, statistics))
         })
         .collect()
 }

@@ -1,8 +1,10 @@
 //! Facts that need a server in a certain state: a standby, a failing archive, waiting sessions.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod hostile;
 mod replication;
 mod state;
+mod unprivileged;
 
 use std::time::{Duration, Instant};
 

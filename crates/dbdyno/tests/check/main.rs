@@ -5,6 +5,7 @@
 
 mod carried;
 mod faults;
+mod hanging;
 mod here;
 mod planted;
 mod privacy;

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::host::{Root, collect, parse, sample, traffic};
+use crate::host::{
+    Root, account_of, collect, parse, postgres_sockets, postmasters, sample, traffic,
+};
 
 /// Text made of pieces that the parsers look for, which plain noise would seldom hit.
 fn pieces() -> impl Strategy<Value = String> {
@@ -26,6 +28,7 @@ fn pieces() -> impl Strategy<Value = String> {
         Just("7f00-7f10 rw-s 0 0:1 1 /dev/zero (deleted)"),
         Just("TcpExt: ListenOverflows ListenDrops"),
         Just("Node 0 MemTotal: 5 kB"),
+        Just("postgres\n"),
         Just("8 0 sda 1 2 3 4 5 6 7 8 9 10"),
         Just("99999999999999999999999"),
         Just("-1"),
@@ -79,6 +82,30 @@ const NOISY: &[&str] = &[
     "sys/block/sda/sda1/dev",
     "sys/block/sda/queue/scheduler",
     "sys/block/sda/md/level",
+    "sys/block/dm-0/dm/uuid",
+    "sys/block/dm-0/dm/name",
+    "sys/class/dmi/id/sys_vendor",
+    "sys/firmware/acpi/tables/FACP",
+    "sys/fs/cgroup/memory.max",
+    "sys/fs/cgroup/memory.events",
+    "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/cpu.stat",
+    "sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
+    "etc/passwd",
+    "etc/lvm/backup/vg",
+    "etc/systemd/system/a.service",
+    "proc/net/unix",
+    "proc/spl/kstat/zfs/arcstats",
+    "proc/7/status",
+    "proc/7/limits",
+    "proc/7/maps",
+    "proc/7/cgroup",
+    "proc/7/mountinfo",
+    "proc/7/oom_score_adj",
+    "proc/7/attr/current",
+    "proc/7/cmdline",
+    "proc/7/cwd/postmaster.pid",
+    "proc/7/net/netstat",
 ];
 
 proptest! {
@@ -107,6 +134,9 @@ proptest! {
         let _ = (parse::fstab_options(&text, "/"), parse::switch(&text));
         let _ = (parse::diskstats(&text), parse::listening(&text), parse::misaligned(&text));
         let _ = (parse::node(&text, 0), parse::cache_max(&text));
+        let _ = (parse::lock_file(&text), parse::sockets(&text), parse::status(&text));
+        let _ = parse::account_name(&text, 0);
+        let _ = parse::data_argument(&text.split(' ').collect::<Vec<_>>());
         if let Ok(time) = parse::cpu_time(&text) {
             time.total();
         }
@@ -124,9 +154,14 @@ proptest! {
             std::fs::write(path, content).unwrap();
         }
         let root = Root::new(directory.path());
-        let options = super::options("/a /pg", Some("/"), None);
-        collect(&root, &options);
+        for pid in [None, Some(7)] {
+            let options = super::options("/a /pg", Some("/"), pid);
+            collect(&root, &options);
+            traffic(&root, &options);
+        }
         sample(&root);
-        traffic(&root, &options);
+        postmasters(&root);
+        postgres_sockets(&root);
+        account_of(&root, 0);
     }
 }
