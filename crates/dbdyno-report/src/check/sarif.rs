@@ -27,9 +27,11 @@ pub fn check_sarif(check: &Check, rules: &[RuleText]) -> String {
         .assessments
         .iter()
         .zip(servers)
-        .flat_map(|(assessment, server)| {
-            let answers = assessment.findings.iter();
-            answers.map(move |answer| {
+        .enumerate()
+        .flat_map(|(index, (assessment, server))| {
+            // What is said of the host is said once, whatever runs on it.
+            let (_, answers) = view::told(check, index);
+            answers.into_iter().map(move |answer| {
                 let setting = answer.steps.iter().find(|step| step.class.is_some());
                 let setting = setting.and_then(|step| step.subject.as_deref());
                 // A value that nobody changes has its place too.
@@ -189,10 +191,22 @@ fn object(answer: &Answer) -> String {
             .and_then(|origin| origin.split_whitespace().next())
             .and_then(|origin| origin.strip_prefix('/'))
             .filter(|path| !path.is_empty());
-        return format!("host/{}", path.unwrap_or(&answer.rule));
+        let path = path.unwrap_or(&answer.rule);
+        return format!("host/{}", without_process(path));
     }
     let setting = answer.steps.iter().find_map(|step| step.subject.as_deref());
     format!("server/{}", setting.unwrap_or(&answer.rule))
+}
+
+/// `proc/4711/limits` is another path after each restart of the server.
+fn without_process(path: &str) -> String {
+    let rest = path.strip_prefix("proc/").and_then(|rest| rest.split_once('/'));
+    match rest {
+        Some((pid, rest)) if pid.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("proc/PID/{rest}")
+        }
+        _ => path.to_owned(),
+    }
 }
 
 /// The same finding of the same object has it again, on whatever host and day; servers of one host
@@ -251,6 +265,7 @@ mod tests {
     /// The fields that the standard requires of what we write, with their types.
     fn complaints(sarif: &Value) -> Vec<String> {
         let mut complaints = Vec::new();
+        let mut prints = std::collections::BTreeSet::new();
         let mut want = |is_so: bool, what: &str| {
             if !is_so {
                 complaints.push(what.to_owned());
@@ -287,6 +302,16 @@ mod tests {
             }
             for result in run["results"].as_array().into_iter().flatten() {
                 want(result["message"]["text"].is_string(), "message.text");
+                let level = result["level"].as_str();
+                want(
+                    matches!(level, Some("error" | "warning" | "note")),
+                    "level",
+                );
+                let print = result["partialFingerprints"]["dbdyno/v1"].as_str();
+                want(
+                    print.is_some_and(|print| prints.insert(print.to_owned())),
+                    "each result has a fingerprint of its own",
+                );
                 let index = result["ruleIndex"]
                     .as_u64()
                     .and_then(|i| usize::try_from(i).ok());
@@ -335,6 +360,26 @@ mod tests {
             of("kernel.swappiness")["artifactLocation"]["uri"],
             "host/proc/sys/vm/swappiness"
         );
+    }
+
+    #[test]
+    fn two_servers_share_what_is_said_of_their_host() {
+        let check = testing::two_servers();
+        let sarif = check_sarif(&check, &testing::rules());
+        let sarif: Value = serde_json::from_str(&sarif).unwrap();
+        assert_eq!(complaints(&sarif), Vec::<String>::new());
+        let results = sarif["runs"][0]["results"].as_array().unwrap();
+        let of = |rule: &str| results.iter().filter(|r| r["ruleId"] == rule).count();
+        assert_eq!(of("kernel.swappiness"), 1);
+        assert_eq!(of("postgres.full_page_writes"), 2);
+    }
+
+    #[test]
+    fn a_restart_changes_no_fingerprint() {
+        assert_eq!(without_process("proc/4711/limits"), "proc/PID/limits");
+        for path in ["proc/self/limits", "proc/meminfo", "proc/", "sys/4711/x"] {
+            assert_eq!(without_process(path), path);
+        }
     }
 
     #[test]

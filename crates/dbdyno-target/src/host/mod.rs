@@ -16,6 +16,7 @@ mod memory;
 mod module;
 mod mounts;
 mod numa;
+mod other_servers;
 mod postmasters;
 mod pressure;
 mod programs;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
+pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
 

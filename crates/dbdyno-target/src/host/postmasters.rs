@@ -29,8 +29,8 @@ pub struct Postmaster {
 
 /// What /proc/PID/status tells of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Status {
-    parent: Option<u32>,
+pub(super) struct Status {
+    pub(super) parent: Option<u32>,
     uid: Option<u32>,
     gid: Option<u32>,
 }
@@ -119,7 +119,7 @@ fn data_argument(arguments: &[&str]) -> Option<PathBuf> {
     directory.is_absolute().then(|| directory.to_owned())
 }
 
-fn status(text: &str) -> Status {
+pub(super) fn status(text: &str) -> Status {
     let field = |name: &str, column: usize| -> Option<u32> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().nth(column)?.parse().ok()
