@@ -68,7 +68,7 @@ pub(crate) fn collect(
 }
 
 /// An error of the server's may repeat what it was given.
-fn without_secrets(failure: Failure) -> Failure {
+pub(crate) fn without_secrets(failure: Failure) -> Failure {
     Failure {
         message: names::hidden_text(&failure.message, None),
         ..failure
