@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::Pair;
 use super::momentary::{first, is_momentary, is_momentary_beside, is_sampled};
 use crate::number;
+use crate::text::without_processes;
 
 /// What is compared elsewhere, or stands in another field as well.
 const ELSEWHERE: &[&str] = &["settings", "version_num"];
@@ -34,15 +35,20 @@ impl Part {
     /// By the first word of a fact's path.
     fn of_host(path: &str) -> Self {
         match first(path) {
-            "sysctl" => Self::HostSysctl,
-            "kernel_release" | "clocksource" | "transparent_huge_pages" => Self::HostKernel,
+            "sysctl" | "sysctl_lines" | "tuned" => Self::HostSysctl,
+            "kernel_release"
+            | "kernel_options"
+            | "clocksource"
+            | "transparent_huge_pages"
+            | "selinux"
+            | "apparmor" => Self::HostKernel,
             "cpu" | "numa_nodes" | "governors" | "frequency_drivers" | "energy_preferences" => {
                 Self::HostCpu
             }
-            "memory" => Self::HostMemory,
-            "data" | "wal" | "dev_shm_bytes" => Self::HostStorage,
-            "virtualisation" | "container" => Self::HostVirtualisation,
-            "server_process" => Self::HostProcess,
+            "memory" | "numa" | "zfs_cache_max_bytes" => Self::HostMemory,
+            "data" | "wal" | "dev_shm_bytes" | "mounts" => Self::HostStorage,
+            "virtualisation" | "container" | "vendor" | "product" => Self::HostVirtualisation,
+            "server_process" | "cgroups" => Self::HostProcess,
             _ => Self::HostOther,
         }
     }
@@ -230,7 +236,8 @@ impl Flat {
                 Some(value) => self.walk(path, value),
                 None => {
                     let why = fields.get("unknown").and_then(Value::as_str);
-                    self.put(path, format!("unknown: {}", why.unwrap_or_default()));
+                    let why = without_processes(why.unwrap_or_default());
+                    self.put(path, format!("unknown: {why}"));
                 }
             },
             Value::Object(fields) => {
