@@ -244,7 +244,10 @@ mod tests {
         let host = check.facts.host.as_mut().unwrap();
         host.engines = Fact::unknown("hidden", "/proc/*/comm");
         let told = without_server(&check).unwrap();
-        assert!(told.contains("(hidden)") && told.contains("as root"), "{told}");
+        assert!(
+            told.contains("(hidden)") && told.contains("as root"),
+            "{told}"
+        );
         check.facts.unreached[0].engine = None;
         assert_eq!(without_server(&check), None);
     }

@@ -287,10 +287,7 @@ fn pages() {
     let (a, b) = days();
     let diff = diff(&a, &b, "0.1.0");
     let narrow = diff_page(&diff, 40, Style::Plain);
-    assert!(
-        narrow.lines().all(|line| columns(line) <= 40),
-        "{narrow}"
-    );
+    assert!(narrow.lines().all(|line| columns(line) <= 40), "{narrow}");
     for width in [60, 80, 120] {
         let plain = diff_page(&diff, width, Style::Plain);
         assert!(plain.lines().all(|line| columns(line) <= width), "{plain}");

@@ -48,7 +48,10 @@ fn wrong_arguments_are_refused_by_name_with_the_next_step() {
             &["check", "--skip", "nosuch.zzz"],
             "neither a rule nor a family",
         ),
-        (&["check", "--only", ""], "--only is given, and names no rule"),
+        (
+            &["check", "--only", ""],
+            "--only is given, and names no rule",
+        ),
         (
             &["check", "--only", "kernel", "--skip", "kernel"],
             "leave no rule",

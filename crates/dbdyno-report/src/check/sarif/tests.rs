@@ -48,10 +48,7 @@ fn complaints(sarif: &Value) -> Vec<String> {
         for result in run["results"].as_array().into_iter().flatten() {
             want(result["message"]["text"].is_string(), "message.text");
             let level = result["level"].as_str();
-            want(
-                matches!(level, Some("error" | "warning" | "note")),
-                "level",
-            );
+            want(matches!(level, Some("error" | "warning" | "note")), "level");
             let print = result["partialFingerprints"]["dbdyno/v1"].as_str();
             want(
                 print.is_some_and(|print| prints.insert(print.to_owned())),

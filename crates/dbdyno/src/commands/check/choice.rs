@@ -101,11 +101,8 @@ mod tests {
     #[test]
     fn a_choice_of_nothing_is_refused() {
         let (name, none) = ("postgres.fsync", "");
-        let cases: [(&[&str], &[&str]); 3] = [
-            (&[none], &[]),
-            (&[name], &[name]),
-            (&[name], &["postgres"]),
-        ];
+        let cases: [(&[&str], &[&str]); 3] =
+            [(&[none], &[]), (&[name], &[name]), (&[name], &["postgres"])];
         for (only, skip) in cases {
             let failure = choice(only, skip).unwrap_err();
             assert!(failure.message.contains("--only"), "{}", failure.message);
