@@ -44,6 +44,8 @@ impl Facts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Unreached {
+    /// None is PostgreSQL; a server of another engine is named, and not read.
+    pub engine: Option<String>,
     pub port: Option<u16>,
     pub data_directory: Option<String>,
     pub why: String,

@@ -4,12 +4,15 @@ use dbdyno_model::{Catalogue, RuleText};
 
 use crate::style::{Role, Style};
 use crate::table::{Align, Table};
-use crate::text::{columns, hang, page, page_width, wrap};
+use crate::text::{columns, hang, narrow_page_width, page, wrap};
+
+/// With fewer columns beside its rule, a title stands below it.
+const NARROWEST_TITLE: usize = 30;
 
 /// Every rule in a line: its id, its severity and what it finds.
 #[must_use]
 pub fn catalogue_page(catalogue: &Catalogue, width: usize, style: Style) -> String {
-    let width = page_width(width);
+    let width = narrow_page_width(width);
     let mut table = Table::new(&[("rule", Align::Left), ("severity", Align::Left)]);
     for rule in &catalogue.rules {
         table.row([rule.id.clone(), rule.severity.as_str().to_owned()]);
@@ -20,7 +23,13 @@ pub fn catalogue_page(catalogue: &Catalogue, width: usize, style: Style) -> Stri
     let titles: Vec<&str> = std::iter::once("what it finds").chain(titles).collect();
     let mut lines = Vec::new();
     for (index, (row, title)) in rows.iter().zip(titles).enumerate() {
-        let row = hang(&format!("{row:<column$}"), title, width);
+        let row = if width.saturating_sub(column) < NARROWEST_TITLE {
+            let mut folded = vec![row.trim_end().to_owned()];
+            folded.extend(hang("    ", title, width));
+            folded
+        } else {
+            hang(&format!("{row:<column$}"), title, width)
+        };
         if index == 0 {
             lines.extend(row.iter().map(|line| style.paint(Role::Dim, line)));
         } else {
@@ -33,7 +42,7 @@ pub fn catalogue_page(catalogue: &Catalogue, width: usize, style: Style) -> Stri
 /// All that is to be known of a rule, as its page in the reference has it.
 #[must_use]
 pub fn rule_page(rule: &RuleText, width: usize, style: Style) -> String {
-    let width = page_width(width);
+    let width = narrow_page_width(width);
     let mut lines = Vec::new();
     let mut text = String::new();
     for line in rule.documentation.lines() {
@@ -155,6 +164,14 @@ mod tests {
         let coloured = rule_page(rule, 80, Style::Coloured);
         insta::assert_snapshot!("rule_80_coloured", visible_escapes(&coloured));
         assert_eq!(without_colour(&coloured), rule_page(rule, 80, Style::Plain));
+    }
+
+    #[test]
+    fn a_narrow_list_has_each_title_below_its_rule() {
+        let list = catalogue_page(&catalogue(), 40, Style::Plain);
+        assert!(list.lines().all(|line| columns(line) <= 40), "{list}");
+        let expected = "postgres.fsync     critical\n    A server that does not wait for its\n";
+        assert!(list.contains(expected), "{list}");
     }
 
     #[test]

@@ -32,6 +32,22 @@ pub(crate) fn clean(text: &str) -> String {
         .collect()
 }
 
+/// `/proc/PID/limits`: the number of a process is another one after each restart.
+pub(crate) fn without_processes(text: &str) -> String {
+    const PROC: &str = "/proc/";
+    let mut parts = text.split(PROC);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str(PROC);
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() < part.len() {
+            shown.push_str("PID");
+        }
+        shown.push_str(rest);
+    }
+    shown
+}
+
 /// Columns that a text takes: our texts hold no wide or combining characters.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
@@ -172,6 +188,22 @@ mod tests {
         assert_eq!(wrap("a\u{1b}[2J b", 20), ["a [2J b"]);
         assert_eq!(cut("a\u{1b}[2J", 4), "a […");
         assert_eq!(clean("a\tb\u{7}"), "a b ");
+    }
+
+    #[test]
+    fn processes_have_no_numbers() {
+        for (text, expected) in [
+            ("/proc/4711/limits", "/proc/PID/limits"),
+            (
+                "/proc/1/a and /proc/22/b: denied",
+                "/proc/PID/a and /proc/PID/b: denied",
+            ),
+            ("/proc/self/limits 7", "/proc/self/limits 7"),
+            ("/proc/", "/proc/"),
+            ("", ""),
+        ] {
+            assert_eq!(without_processes(text), expected);
+        }
     }
 
     #[test]

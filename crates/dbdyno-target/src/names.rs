@@ -1,6 +1,7 @@
 //! What must not stand in a document: secrets always, names and addresses unless they are asked for.
 
 mod sessions;
+mod standbys;
 mod text;
 
 use dbdyno_model::facts::Facts;
@@ -19,7 +20,6 @@ const NAMING: &[&str] = &[
     "event_source",
     "primary_slot_name",
     "synchronized_standby_slots",
-    "synchronous_standby_names",
     "syslog_ident",
     "unix_socket_group",
 ];
@@ -106,8 +106,16 @@ impl Names {
         // The whole name first: its first part alone would leave the domain standing.
         let short = host.split('.').next().unwrap_or(host);
         for name in [host, short] {
-            if is_telling(name) && !self.hosts.iter().any(|known| known == name) {
-                self.hosts.push(name.to_owned());
+            // Device mapper doubles a dash in names of volumes, systemd escapes it in those of units.
+            let forms = [
+                name.to_owned(),
+                name.replace('-', "--"),
+                name.replace('-', "\\x2d"),
+            ];
+            for form in forms {
+                if is_telling(name) && !self.hosts.contains(&form) {
+                    self.hosts.push(form);
+                }
             }
         }
     }
@@ -136,6 +144,7 @@ pub fn hidden(facts: &Facts, names: Option<&Names>) -> Result<Facts, serde_json:
     if names.is_some() {
         hide_settings(&mut facts);
         sessions::hide(&mut facts);
+        standbys::hide(&mut facts);
     }
     let mut value = serde_json::to_value(&facts)?;
     walk(&mut value, false, names);
@@ -251,6 +260,7 @@ mod tests {
             ("data_directory", "/home/carol/pg"),
             ("synchronous_standby_names", "ANY 1 (north2)"),
             ("cron.host", "postgres://u:canary@crm-north/d"),
+            ("log_directory", "/dev/mapper/crm--north--vg-log"),
         ] {
             server.settings.insert(name.to_owned(), setting(value));
         }
@@ -259,7 +269,10 @@ mod tests {
         host.data = host.data.clone().map(|mut storage| {
             storage.path = "/home/carol/pg".to_owned();
             storage.source = "nas7.example:/export".to_owned();
-            storage.mount_options = vec!["addr=10.9.8.7".to_owned()];
+            storage.mount_options = ["addr=10.9.8.7", "username=dave9", "pass=canary"]
+                .map(str::to_owned)
+                .to_vec();
+            storage.fstab_options = Fact::known(vec!["domain=NORTH9".to_owned()], "/etc/fstab");
             storage.total_bytes = Fact::known(u64::MAX, "statvfs");
             storage
         });
@@ -279,7 +292,17 @@ mod tests {
         facts.others = vec![facts.clone()];
         let hidden = hidden(&facts, Some(&names())).unwrap();
         let json = serde_json::to_string(&hidden).unwrap();
-        for name in ["crm-north", "carol", "10.9.8.7", "nas7", "north2", "canary"] {
+        for name in [
+            "crm-north",
+            "crm--north",
+            "carol",
+            "10.9.8.7",
+            "nas7",
+            "north2",
+            "canary",
+            "dave9",
+            "NORTH9",
+        ] {
             assert!(!json.contains(name), "{name} in {json}");
         }
         let server = hidden.postgres.unwrap();

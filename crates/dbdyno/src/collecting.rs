@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dbdyno_model::Connection;
 use dbdyno_model::facts::{Facts, Unreached};
-use dbdyno_target::host::{self, HostOptions, Postmaster, Root};
+use dbdyno_target::host::{self, HostOptions, OtherServer, Postmaster, Root};
 use dbdyno_target::names::{self, Names};
 use dbdyno_target::{connection, found};
 
@@ -68,7 +68,7 @@ pub(crate) fn collect(
 }
 
 /// An error of the server's may repeat what it was given.
-fn without_secrets(failure: Failure) -> Failure {
+pub(crate) fn without_secrets(failure: Failure) -> Failure {
     Failure {
         message: names::hidden_text(&failure.message, None),
         ..failure
@@ -110,6 +110,8 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
             Err(failure) => unreached.push(not_read(postmaster, failure)),
         }
     }
+    let others = host::other_servers(&Root::host());
+    unreached.extend(others.into_iter().map(not_readable));
     let mut servers = read.into_iter();
     let first = servers
         .next()
@@ -118,6 +120,18 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
         others: servers.collect(),
         unreached,
         ..first
+    }
+}
+
+/// A server of another engine is named, so that nobody takes it for judged.
+fn not_readable(server: OtherServer) -> Unreached {
+    let directory = server.data_directory.as_ref();
+    Unreached {
+        engine: Some(server.engine.to_owned()),
+        port: server.port,
+        data_directory: directory.map(|directory| directory.display().to_string()),
+        why: "dbdyno reads PostgreSQL alone so far: only the host of this one was judged".into(),
+        next: None,
     }
 }
 
@@ -137,6 +151,7 @@ fn found_server(postmaster: Postmaster, sample: Duration) -> Result<Facts, Failu
 fn not_read(postmaster: &Postmaster, failure: Failure) -> Unreached {
     let directory = postmaster.data_directory.as_ref();
     Unreached {
+        engine: None,
         port: postmaster.port,
         data_directory: directory.map(|directory| directory.display().to_string()),
         why: failure.message,

@@ -25,16 +25,23 @@ pub(crate) const TABLE: &str = "Exit codes:
   4    the surroundings failed: disk full, server died, data inconsistent
   130  interrupted";
 
+impl Exit {
+    /// The code itself, for what ends the process on its own.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Crossed => 1,
+            Self::Usage => 2,
+            Self::Defect => 3,
+            Self::Surroundings => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Crossed => 1,
-            Exit::Usage => 2,
-            Exit::Defect => 3,
-            Exit::Surroundings => 4,
-            Exit::Interrupted => 130,
-        })
+        Self::from(exit.code())
     }
 }
 
@@ -69,5 +76,42 @@ impl Failure {
             "interrupted: nothing is left running",
             None,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+
+    #[test]
+    fn the_table_has_every_code_once() {
+        let all = [
+            Exit::Done,
+            Exit::Crossed,
+            Exit::Usage,
+            Exit::Defect,
+            Exit::Surroundings,
+            Exit::Interrupted,
+        ];
+        let codes: Vec<String> = TABLE
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next())
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(codes, all.map(|exit| exit.code().to_string()));
+    }
+
+    #[test]
+    fn the_command_line_ends_with_the_same_codes() {
+        let ended = |arguments: &[&str]| {
+            let arguments = std::iter::once("dbdyno").chain(arguments.iter().copied());
+            Cli::try_parse_from(arguments).unwrap_err().exit_code()
+        };
+        assert_eq!(ended(&["check", "--nosuch"]), i32::from(Exit::Usage.code()));
+        assert_eq!(ended(&[]), i32::from(Exit::Usage.code()));
+        assert_eq!(ended(&["--help"]), i32::from(Exit::Done.code()));
     }
 }

@@ -29,12 +29,31 @@ struct Holder {
     facts: Facts,
 }
 
+/// Whether newer facts may take the file's place: it is empty, or facts are all it holds.
+pub(crate) fn may_replace(path: &Path) -> bool {
+    let Ok(bytes) = bytes(path) else { return false };
+    if bytes.is_empty() {
+        return true;
+    }
+    let (name, _) = Facts::SCHEMA.split_once('/').unwrap_or((Facts::SCHEMA, ""));
+    let head: Option<Head> = serde_json::from_slice(&bytes).ok();
+    let schema = head.and_then(|head| head.schema);
+    let schema = schema.as_ref().and_then(serde_json::Value::as_str);
+    // Those of another version are facts, too.
+    schema.is_some_and(|schema| schema.split('/').next() == Some(name))
+}
+
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(LARGEST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Reads the facts in a file.
 pub(crate) fn read(path: &Path) -> Result<Facts, Failure> {
     let shown = path.display();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LARGEST_BYTES + 1).read_to_end(&mut bytes))
+    let bytes = bytes(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}"), READABLE))?;
     if bytes.len() as u64 > LARGEST_BYTES {
         let message = format!("{shown} is larger than {} MiB", LARGEST_BYTES >> 20);

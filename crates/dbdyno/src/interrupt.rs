@@ -9,6 +9,8 @@ use dbdyno_target::lab::Abort;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::exit::Exit;
+
 const WATCH: Duration = Duration::from_millis(20);
 /// How long a command without a server may take to notice by itself.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -32,9 +34,10 @@ impl Interrupt {
             watched: Arc::default(),
             last_words: Arc::default(),
         };
+        let code = i32::from(Exit::Interrupted.code());
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let last_words = Arc::clone(&interrupt.last_words);
-            flag::register_conditional_shutdown(signal, 130, last_words)?;
+            flag::register_conditional_shutdown(signal, code, last_words)?;
             flag::register(signal, Arc::clone(&interrupt.flag))?;
         }
         let watcher = interrupt.clone();
@@ -75,7 +78,9 @@ impl Interrupt {
                     self.last_words.store(true, Ordering::SeqCst);
                 }
                 // Nothing of ours runs: a download or a slow connection need not be waited for.
-                None if begun.elapsed() > PATIENCE => std::process::exit(130),
+                None if begun.elapsed() > PATIENCE => {
+                    std::process::exit(i32::from(Exit::Interrupted.code()))
+                }
                 None => {}
             }
             std::thread::sleep(WATCH);

@@ -68,13 +68,17 @@ impl Printer {
 
     /// The answer of a command, to standard output.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
-        self.data(text).map_err(|error| {
-            Failure::new(
-                Exit::Surroundings,
-                format!("cannot write the result: {error}"),
-                None,
-            )
-        })
+        match self.data(text) {
+            // Whoever read it has seen enough, as `head` does.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| {
+                Failure::new(
+                    Exit::Surroundings,
+                    format!("cannot write the result: {error}"),
+                    None,
+                )
+            }),
+        }
     }
 
     /// One line of what happened, to standard error.

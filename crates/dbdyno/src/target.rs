@@ -2,13 +2,16 @@
 
 use dbdyno_bench::script::Script;
 use dbdyno_model::{Connection, Engine};
-use dbdyno_target::{connection, process};
+use dbdyno_target::{connection, names, process};
 
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn resolve(target: &str) -> Result<Connection, Failure> {
-    connection::resolve(target, &|name| std::env::var(name).ok())
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+    connection::resolve(target, &|name| std::env::var(name).ok()).map_err(|error| {
+        // An address that cannot be read may be repeated, with the password in it.
+        let message = names::hidden_text(&error.to_string(), None);
+        Failure::new(Exit::Usage, message, error.hint())
+    })
 }
 
 /// What was typed, the target without its password.

@@ -29,7 +29,7 @@ pub fn check_markdown(check: &Check) -> String {
         }
         parts.push(line);
     }
-    parts.extend(view::without_server(check).map(text));
+    parts.extend(view::without_server(check).map(|sentence| text(&sentence)));
     for (index, assessment) in check.assessments.iter().enumerate() {
         parts.push(format!("## {}", text(&view::headline(assessment))));
         let (before, told) = view::told(check, index);
@@ -61,7 +61,7 @@ fn finding(answer: &Answer) -> String {
         format!(
             "- {} = {} ({})",
             text(&item.fact),
-            code(&item.value),
+            code(&view::evidence_value(item)),
             code(&item.origin)
         )
     }));

@@ -6,10 +6,15 @@ use dbdyno_model::{Check, Severity};
 use super::view;
 use crate::story::changes::by_reason;
 use crate::style::{Role, Style};
-use crate::text::{clean, hang, page, page_width, plural, wrap};
+use crate::text::{clean, hang, narrow_page_width, page, plural, wrap};
 
 /// Columns before a message: sign, word and blanks.
 const INDENT: &str = "            ";
+/// The same where the sign and the word have a line of their own.
+const NARROW_INDENT: &str = "  ";
+
+/// Below this, a message beside its sign would have too few columns.
+const WIDE_ENOUGH_FOR_SIGNS: usize = 60;
 
 /// Below this, rules that found nothing are counted by family instead of named.
 const WIDE_ENOUGH_FOR_NAMES: usize = 80;
@@ -18,12 +23,12 @@ const WIDE_ENOUGH_FOR_NAMES: usize = 80;
 /// what is fine, and what does not apply.
 #[must_use]
 pub fn check_page(check: &Check, width: usize, style: Style) -> String {
-    let width = page_width(width);
+    let width = narrow_page_width(width);
     let mut lines = unreached(check, width, style);
     lines.extend(
         view::without_server(check)
             .into_iter()
-            .flat_map(|sentence| wrap(sentence, width)),
+            .flat_map(|sentence| wrap(&sentence, width)),
     );
     for (index, assessment) in check.assessments.iter().enumerate() {
         if !lines.is_empty() {
@@ -46,9 +51,18 @@ pub fn check_page(check: &Check, width: usize, style: Style) -> String {
     }
     if check.findings().next().is_some() {
         lines.push(String::new());
+        lines.extend(view::critical(check).map_or_else(Vec::new, |text| wrap(&text, width)));
         lines.extend(wrap("`dbdyno rule show RULE` explains a finding.", width));
     }
     page(&lines)
+}
+
+fn indent(width: usize) -> &'static str {
+    if width < WIDE_ENOUGH_FOR_SIGNS {
+        NARROW_INDENT
+    } else {
+        INDENT
+    }
 }
 
 /// Servers that run here and could not be read, before everything else.
@@ -59,7 +73,8 @@ fn unreached(check: &Check, width: usize, style: Style) -> Vec<String> {
         let text = format!("{}: {}", view::unreached(server), server.why);
         lines.extend(labelled(label, &text, Role::Warn, width, style));
         if let Some(next) = &server.next {
-            lines.extend(hang(&format!("{INDENT}next: "), next, width));
+            let first = format!("{}next: ", indent(width));
+            lines.extend(hang(&first, next, width));
         }
     }
     lines
@@ -67,8 +82,14 @@ fn unreached(check: &Check, width: usize, style: Style) -> Vec<String> {
 
 /// The text beside a label that is painted after the wrap: escape codes take no columns.
 fn labelled(label: &str, text: &str, role: Role, width: usize, style: Style) -> Vec<String> {
-    let first = format!("{label:<width$}", width = INDENT.len());
-    let mut lines = hang(&first, text, width);
+    let mut lines = if width < WIDE_ENOUGH_FOR_SIGNS {
+        let mut lines = vec![label.to_owned()];
+        lines.extend(hang(NARROW_INDENT, text, width));
+        lines
+    } else {
+        let first = format!("{label:<width$}", width = INDENT.len());
+        hang(&first, text, width)
+    };
     if let Some(line) = lines.first_mut() {
         *line = line.replacen(label, &style.paint(role, label), 1);
     }
@@ -81,59 +102,63 @@ fn finding(answer: &Answer, width: usize, style: Style) -> Vec<String> {
         Severity::Warn => ("▲", Role::Warn),
         Severity::Info => ("·", Role::Dim),
     };
+    let indent = indent(width);
     let label = format!("{sign} {}", answer.severity.as_str());
     let mut lines = labelled(&label, &answer.message, role, width, style);
     for step in &answer.steps {
         lines.extend(step_lines(step, width, style));
     }
     for item in view::set_aside(answer) {
-        lines.extend(hang(&format!("{INDENT}set aside: "), &item, width));
+        lines.extend(hang(&format!("{indent}set aside: "), &item, width));
     }
     let mut small = Vec::new();
     for item in &answer.evidence {
-        let text = format!("{} = {} ({})", item.fact, item.value, item.origin);
-        small.extend(hang(INDENT, &text, width));
+        let value = view::evidence_value(item);
+        let text = format!("{} = {value} ({})", item.fact, item.origin);
+        small.extend(hang(indent, &text, width));
     }
     let text = format!("{} · {}", answer.rule, view::weight(answer));
-    small.extend(hang(INDENT, &text, width));
+    small.extend(hang(indent, &text, width));
     // A link that is broken over two lines cannot be followed.
     let sources = answer.sources.iter();
-    small.extend(sources.map(|source| format!("{INDENT}{}", clean(source))));
+    small.extend(sources.map(|source| format!("{indent}{}", clean(source))));
     lines.extend(painted(&small, Role::Dim, style));
     lines
 }
 
 fn step_lines(step: &Step, width: usize, style: Style) -> Vec<String> {
+    let indent = indent(width);
     let mut lines = Vec::new();
     if let Some(change) = view::change(step) {
-        lines.extend(painted(&hang(INDENT, &change, width), Role::Heading, style));
+        lines.extend(painted(&hang(indent, &change, width), Role::Heading, style));
     }
     if let Some(why) = &step.why {
-        lines.extend(hang(INDENT, why, width));
+        lines.extend(hang(indent, why, width));
     }
     if let Some(gives_up) = &step.gives_up {
-        lines.extend(hang(&format!("{INDENT}gives up: "), gives_up, width));
+        lines.extend(hang(&format!("{indent}gives up: "), gives_up, width));
     }
     for way in &step.ways {
         lines.extend(way_lines(way, width));
     }
     if let Some(place) = &step.place {
         let text = format!("it stands at {}", view::place(place));
-        lines.extend(hang(INDENT, &text, width));
+        lines.extend(hang(indent, &text, width));
     }
-    let conditions = hang(INDENT, &view::conditions(step), width);
+    let conditions = hang(indent, &view::conditions(step), width);
     lines.extend(painted(&conditions, Role::Dim, style));
     lines
 }
 
 /// A statement or a line of a file is not wrapped: it is there to be copied.
 fn way_lines(way: &Way, width: usize) -> Vec<String> {
+    let indent = indent(width);
     match way.kind {
         WayKind::AlterSystem | WayKind::Statement => {
-            vec![format!("{INDENT}  {}", clean(&way.text))]
+            vec![format!("{indent}  {}", clean(&way.text))]
         }
-        WayKind::Conf => vec![format!("{INDENT}  or in its file: {}", clean(&way.text))],
-        WayKind::Action => hang(&format!("{INDENT}do: "), &way.text, width),
+        WayKind::Conf => vec![format!("{indent}  or in its file: {}", clean(&way.text))],
+        WayKind::Action => hang(&format!("{indent}do: "), &way.text, width),
     }
 }
 
@@ -159,7 +184,8 @@ fn rest(assessment: &Assessment, told: &[&Answer], width: usize, style: Style) -
         lines.extend(hang("  ", &objects.join(", "), width));
         lines.push("  To open it:".to_owned());
         lines.extend(grants.iter().map(|grant| format!("    {}", clean(grant))));
-        lines.extend(hang("  ", "`dbdyno grants` has it for any role.", width));
+        let text = "`dbdyno grants --role NAME` prints them all for any role.";
+        lines.extend(hang("  ", text, width));
     }
     if !assessment.failures.is_empty() {
         heading(&mut lines, "Could not be read", style);
@@ -250,6 +276,38 @@ mod tests {
                 "{page}"
             );
         }
+    }
+
+    #[test]
+    fn a_very_narrow_terminal_has_the_sign_on_a_line_of_its_own() {
+        let check = testing::check();
+        let plain = check_page(&check, 40, Style::Plain);
+        for line in plain.lines() {
+            let is_copied = may_be_wide(line) || line.contains("GRANT ");
+            assert!(columns(line) <= 40 || is_copied, "{line}");
+        }
+        let expected = "■ critical\n  full_page_writes is off on ext4: a\n  power cut may";
+        assert!(plain.contains(expected), "{plain}");
+        let coloured = check_page(&check, 40, Style::Coloured);
+        assert_eq!(without_colour(&coloured), plain);
+    }
+
+    #[test]
+    fn the_end_of_the_page_names_what_is_critical() {
+        let mut check = testing::check();
+        let page = check_page(&check, 120, Style::Plain);
+        let last: Vec<&str> = page.lines().rev().take(2).collect();
+        assert_eq!(
+            last,
+            [
+                "`dbdyno rule show RULE` explains a finding.",
+                "Critical, to be mended first: postgres.full_page_writes and filesystem.space."
+            ]
+        );
+        check.assessments[0]
+            .findings
+            .retain(|answer| answer.severity < Severity::Critical);
+        assert!(!check_page(&check, 120, Style::Plain).contains("mended first"));
     }
 
     #[test]

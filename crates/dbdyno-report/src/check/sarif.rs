@@ -10,6 +10,7 @@ use dbdyno_model::{Check, RuleText, Severity};
 use serde_json::{Value, json};
 
 use super::{step, view};
+use crate::text::without_processes;
 use crate::to_json;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -27,9 +28,11 @@ pub fn check_sarif(check: &Check, rules: &[RuleText]) -> String {
         .assessments
         .iter()
         .zip(servers)
-        .flat_map(|(assessment, server)| {
-            let answers = assessment.findings.iter();
-            answers.map(move |answer| {
+        .enumerate()
+        .flat_map(|(index, (assessment, server))| {
+            // What is said of the host is said once, whatever runs on it.
+            let (_, answers) = view::told(check, index);
+            answers.into_iter().map(move |answer| {
                 let setting = answer.steps.iter().find(|step| step.class.is_some());
                 let setting = setting.and_then(|step| step.subject.as_deref());
                 // A value that nobody changes has its place too.
@@ -184,8 +187,10 @@ fn result(assessment: &Assessment, answer: &Answer, place: Option<&Place>) -> Va
 fn object(answer: &Answer) -> String {
     if view::is_of_host(&answer.rule) {
         // `/proc/meminfo MemTotal`, or a call that is no path.
-        let origin = answer.evidence.first().map(|item| item.origin.as_str());
+        let origin = answer.evidence.first();
+        let origin = origin.map(|item| without_processes(&item.origin));
         let path = origin
+            .as_deref()
             .and_then(|origin| origin.split_whitespace().next())
             .and_then(|origin| origin.strip_prefix('/'))
             .filter(|path| !path.is_empty());
@@ -240,139 +245,4 @@ fn uri(path: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::testing;
-
-    fn sarif() -> Value {
-        serde_json::from_str(&check_sarif(&testing::check(), &testing::rules())).unwrap()
-    }
-
-    /// The fields that the standard requires of what we write, with their types.
-    fn complaints(sarif: &Value) -> Vec<String> {
-        let mut complaints = Vec::new();
-        let mut want = |is_so: bool, what: &str| {
-            if !is_so {
-                complaints.push(what.to_owned());
-            }
-        };
-        want(sarif["version"] == "2.1.0", "version");
-        want(sarif["$schema"].is_string(), "$schema");
-        let runs = sarif["runs"].as_array().cloned().unwrap_or_default();
-        want(runs.len() == 1, "one run");
-        for run in &runs {
-            let driver = &run["tool"]["driver"];
-            want(driver["name"] == "dbdyno", "tool.driver.name");
-            let rules = driver["rules"].as_array().cloned().unwrap_or_default();
-            for rule in &rules {
-                want(rule["id"].is_string(), "rule.id");
-                for text in ["shortDescription", "fullDescription", "help"] {
-                    want(rule[text]["text"].is_string(), text);
-                }
-                let level = rule["defaultConfiguration"]["level"].as_str();
-                want(
-                    matches!(level, Some("error" | "warning" | "note")),
-                    "defaultConfiguration.level",
-                );
-                let address = rule.get("helpUri").map(|uri| uri.as_str());
-                let is_absolute =
-                    address.is_none_or(|uri| uri.is_some_and(|uri| uri.starts_with("https://")));
-                want(is_absolute, "helpUri is absolute");
-            }
-            for invocation in run["invocations"].as_array().into_iter().flatten() {
-                want(
-                    invocation["executionSuccessful"].is_boolean(),
-                    "executionSuccessful",
-                );
-            }
-            for result in run["results"].as_array().into_iter().flatten() {
-                want(result["message"]["text"].is_string(), "message.text");
-                let index = result["ruleIndex"]
-                    .as_u64()
-                    .and_then(|i| usize::try_from(i).ok());
-                want(
-                    index.is_some_and(|index| rules[index]["id"] == result["ruleId"]),
-                    "ruleIndex points to ruleId",
-                );
-                let location = &result["locations"][0]["physicalLocation"];
-                let uri = location["artifactLocation"]["uri"].as_str().unwrap_or(" ");
-                want(!uri.contains([' ', '<', '>', '"', '\\']), "uri");
-                if let Some(region) = location.get("region") {
-                    want(region["startLine"].as_u64() >= Some(1), "startLine");
-                }
-            }
-        }
-        complaints
-    }
-
-    #[test]
-    fn what_the_standard_requires_is_there() {
-        assert_eq!(complaints(&sarif()), Vec::<String>::new());
-        let mut broken = sarif();
-        broken["runs"][0]["results"][0]["message"] = json!({});
-        assert_eq!(complaints(&broken), ["message.text"]);
-    }
-
-    #[test]
-    fn a_setting_points_to_its_file_and_the_rest_to_what_it_is_about() {
-        let sarif = sarif();
-        let of = |rule: &str| {
-            let results = sarif["runs"][0]["results"].as_array().unwrap();
-            let found = results.iter().find(|result| result["ruleId"] == rule);
-            found.unwrap()["locations"][0]["physicalLocation"].clone()
-        };
-        let torn = of("postgres.full_page_writes");
-        assert_eq!(
-            torn["artifactLocation"]["uri"],
-            "file:///etc/postgresql/15/main/postgresql.conf"
-        );
-        assert_eq!(torn["region"]["startLine"], 217);
-        assert_eq!(
-            of("postgres.shared_buffers")["artifactLocation"]["uri"],
-            "server/shared_buffers"
-        );
-        assert_eq!(
-            of("kernel.swappiness")["artifactLocation"]["uri"],
-            "host/proc/sys/vm/swappiness"
-        );
-    }
-
-    #[test]
-    fn levels_and_gaps_are_told() {
-        let sarif = sarif();
-        let results = sarif["runs"][0]["results"].as_array().unwrap();
-        let levels: Vec<&str> = results
-            .iter()
-            .map(|result| result["level"].as_str().unwrap())
-            .collect();
-        assert_eq!(
-            levels,
-            ["error", "error", "warning", "warning", "note", "note"]
-        );
-        let notes = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"];
-        let text = notes.to_string();
-        assert!(text.contains("kernel.limits was not assessed"), "{text}");
-        assert!(text.contains("port 5433"), "{text}");
-    }
-
-    #[test]
-    fn the_same_finding_has_the_same_fingerprint_on_another_day() {
-        let mut other = testing::check();
-        other.collected_at = "2027-01-01T00:00:00Z".to_owned();
-        let other: Value = serde_json::from_str(&check_sarif(&other, &testing::rules())).unwrap();
-        let prints = |sarif: &Value| {
-            let results = sarif["runs"][0]["results"].as_array().unwrap().clone();
-            let prints = results.iter().map(|r| r["partialFingerprints"].to_string());
-            prints.collect::<Vec<_>>()
-        };
-        assert_eq!(prints(&sarif()), prints(&other));
-    }
-
-    #[test]
-    fn odd_paths_and_moments_are_safe() {
-        assert_eq!(file_uri("/a b/c%.conf"), "file:///a%20b/c%25.conf");
-        assert_eq!(uri("ä"), "%C3%A4");
-        assert!(is_moment("2026-11-21T20:45:00Z"));
-        assert!(!is_moment("yesterday") && !is_moment("2026-11-21 20:45:00Z"));
-    }
-}
+mod tests;

@@ -35,6 +35,7 @@ pub(super) fn check() -> Check {
         why: "canceling statement due to statement timeout".to_owned(),
     }];
     facts.unreached = vec![Unreached {
+        engine: None,
         port: Some(5433),
         data_directory: Some("/srv/pg/data".to_owned()),
         why: "the server does not let user (user) in: role \"(user)\" does not exist".to_owned(),

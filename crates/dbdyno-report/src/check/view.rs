@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dbdyno_model::check::{Answer, Assessment, Place, Step, WayKind};
 use dbdyno_model::facts::Unreached;
-use dbdyno_model::{Check, Needs, Severity};
+use dbdyno_model::{Check, Evidence, Needs, Severity};
 
 use crate::number;
 use crate::plan::{class_words, needs_words, shown};
@@ -127,8 +127,9 @@ pub(super) fn afterwards(answers: &[&Answer]) -> Option<String> {
 
 /// `PostgreSQL, port 5433, /srv/pg/data`.
 pub(super) fn unreached(server: &Unreached) -> String {
+    let engine = server.engine.as_deref().unwrap_or("PostgreSQL");
     let port = server.port.map(|port| format!("port {port}"));
-    let parts = ["PostgreSQL".to_owned()]
+    let parts = [engine.to_owned()]
         .into_iter()
         .chain(port)
         .chain(server.data_directory.clone());
@@ -136,9 +137,46 @@ pub(super) fn unreached(server: &Unreached) -> String {
 }
 
 /// Said where no server was there to be read, and none was found that could not be.
-pub(super) fn without_server(check: &Check) -> Option<&'static str> {
-    let is_alone = check.facts.postgres.is_none() && check.facts.unreached.is_empty();
-    is_alone.then_some("No PostgreSQL server was found running here: this is the host alone.")
+pub(super) fn without_server(check: &Check) -> Option<String> {
+    let facts = &check.facts;
+    let is_found = |server: &Unreached| server.engine.is_none();
+    if facts.postgres.is_some() || facts.unreached.iter().any(is_found) {
+        return None;
+    }
+    let unseen = facts
+        .host
+        .as_ref()
+        // Facts of an older dbdyno have none.
+        .filter(|host| !host.engines.origin.is_empty())
+        .and_then(|host| host.engines.why_unknown());
+    Some(match unseen {
+        Some(why) => format!(
+            "No PostgreSQL server can be seen from here ({why}): this is the host alone. Run \
+             dbdyno as root, or name the server: dbdyno check postgres://user@host/database"
+        ),
+        None => "No PostgreSQL server was found running here: this is the host alone.".to_owned(),
+    })
+}
+
+/// `free bytes = 1.2 GiB (statvfs)`, with the value as it is set where the fact is a setting.
+pub(super) fn evidence_value(item: &Evidence) -> String {
+    let bytes = item.value.parse().ok();
+    match bytes.filter(|_| item.fact.ends_with(" bytes")) {
+        Some(bytes) => number::bytes(bytes),
+        None => item.value.clone(),
+    }
+}
+
+/// What is critical, by its rules: the end of a page is what a terminal shows.
+pub(super) fn critical(check: &Check) -> Option<String> {
+    let mut rules: Vec<String> = Vec::new();
+    let is_critical = |answer: &&Answer| answer.severity == Severity::Critical;
+    for answer in check.findings().filter(is_critical) {
+        if !rules.contains(&answer.rule) {
+            rules.push(answer.rule.clone());
+        }
+    }
+    (!rules.is_empty()).then(|| format!("Critical, to be mended first: {}.", list(&rules)))
 }
 
 /// `kernel 12, postgres 20`.
@@ -154,13 +192,13 @@ pub(super) fn families(rules: &[String]) -> String {
     parts.join(", ")
 }
 
-/// The grants that are missing, each once, with what they open.
-pub(super) fn grants(assessment: &Assessment) -> (Vec<&str>, Vec<&str>) {
+/// The grants that are missing, each once and as a statement, with what they open.
+pub(super) fn grants(assessment: &Assessment) -> (Vec<&str>, Vec<String>) {
     let missing = &assessment.missing_privileges;
     let objects = missing.iter().map(|missing| missing.object.as_str());
-    let mut grants: Vec<&str> = missing
+    let mut grants: Vec<String> = missing
         .iter()
-        .map(|missing| missing.grant.as_str())
+        .map(|missing| format!("{};", missing.grant.trim_end_matches(';')))
         .collect();
     grants.sort_unstable();
     grants.dedup();
@@ -171,6 +209,7 @@ pub(super) fn grants(assessment: &Assessment) -> (Vec<&str>, Vec<&str>) {
 mod tests {
     use super::*;
     use crate::check::testing;
+    use dbdyno_model::Fact;
 
     #[test]
     fn the_host_is_told_once_and_each_server_for_itself() {
@@ -186,6 +225,52 @@ mod tests {
             before.len() + new.len(),
             check.assessments[1].findings.len()
         );
+    }
+
+    #[test]
+    fn a_server_of_another_engine_is_named_and_no_postgresql_is_missed() {
+        let mut check = testing::check();
+        check.facts.postgres = None;
+        check.facts.unreached = vec![Unreached {
+            engine: Some("MariaDB".to_owned()),
+            port: Some(3307),
+            ..Unreached::default()
+        }];
+        assert_eq!(unreached(&check.facts.unreached[0]), "MariaDB, port 3307");
+        let host = check.facts.host.as_mut().unwrap();
+        host.engines = Fact::known(vec!["mariadbd".to_owned()], "/proc/*/comm");
+        let told = without_server(&check).unwrap();
+        assert!(told.contains("was found running here"), "{told}");
+        let host = check.facts.host.as_mut().unwrap();
+        host.engines = Fact::unknown("hidden", "/proc/*/comm");
+        let told = without_server(&check).unwrap();
+        assert!(
+            told.contains("(hidden)") && told.contains("as root"),
+            "{told}"
+        );
+        check.facts.unreached[0].engine = None;
+        assert_eq!(without_server(&check), None);
+    }
+
+    #[test]
+    fn sizes_are_humane_and_settings_stay_as_they_are_written() {
+        let shown = |fact: &str, value: &str| {
+            evidence_value(&Evidence {
+                fact: fact.to_owned(),
+                value: value.to_owned(),
+                origin: String::new(),
+            })
+        };
+        assert_eq!(shown("free bytes", "1288490188"), "1.2 GiB");
+        assert_eq!(shown("free bytes", "unknown"), "unknown");
+        assert_eq!(shown("vm.dirty_bytes", "268435456"), "268435456");
+    }
+
+    #[test]
+    fn each_grant_is_one_statement() {
+        let check = testing::check();
+        let (_, grants) = grants(&check.assessments[0]);
+        assert_eq!(grants, ["GRANT SELECT ON pg_file_settings TO (user);"]);
     }
 
     #[test]

@@ -3,78 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dbdyno_model::diff::Difference;
+use dbdyno_model::postgres::Postgres;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Pair;
+use super::momentary::{first, is_momentary, is_momentary_beside, is_sampled};
 use crate::number;
-
-/// What counts, or tells how things stand at one moment: it differs between any two readings.
-const MOMENTARY: &[&str] = &[
-    "aio-nr",
-    "autovacuum_workers",
-    "available_bytes",
-    "committed_bytes",
-    "deleted",
-    "free_bytes",
-    "free_inodes",
-    "frozen_pages",
-    "hot_updated",
-    "huge_pages_free",
-    "huge_pages_reserved",
-    "index_rows",
-    "index_scans",
-    "inserted",
-    "inserted_since_vacuum",
-    "modified_since_analyze",
-    "newpage_updated",
-    "oom_kills",
-    "page_tables_bytes",
-    "pages",
-    "periods",
-    "pid",
-    "resident_bytes",
-    "retained_bytes",
-    "row_bytes",
-    "rows_estimate",
-    "sequential_rows",
-    "sequential_scans",
-    "since_analyze_s",
-    "since_vacuum_s",
-    "size_bytes",
-    "stats_reset",
-    "swap_bytes",
-    "swap_free_bytes",
-    "throttled",
-    "updated",
-    "vacuums",
-];
-const MOMENTARY_ENDINGS: &[&str] = &[
-    "_age",
-    "_age_s",
-    "_at",
-    "_avg10",
-    "_avg60",
-    "_total_us",
-    "_tuples",
-    "_us",
-];
-/// Parts that are momentary but for what is named beside them.
-const MOMENTARY_PARTS: &[(&str, &[&str])] = &[
-    ("activity", &["prepared_transactions", "standbys"]),
-    ("foreign_keys", &["foreign_keys", "unindexed"]),
-    ("indexes", &["indexes", "invalid", "redundant"]),
-    ("lock_waits", &[]),
-    ("open_transactions", &[]),
-    ("pressure", &[]),
-    ("sequences", &["sequences", "wide"]),
-    ("statements", &[]),
-    (
-        "table_totals",
-        &["tables", "without_primary_key", "excluded_from_autovacuum"],
-    ),
-    ("xmin_holders", &[]),
-];
+use crate::text::without_processes;
 
 /// What is compared elsewhere, or stands in another field as well.
 const ELSEWHERE: &[&str] = &["settings", "version_num"];
@@ -99,15 +35,20 @@ impl Part {
     /// By the first word of a fact's path.
     fn of_host(path: &str) -> Self {
         match first(path) {
-            "sysctl" => Self::HostSysctl,
-            "kernel_release" | "clocksource" | "transparent_huge_pages" => Self::HostKernel,
+            "sysctl" | "sysctl_lines" | "tuned" => Self::HostSysctl,
+            "kernel_release"
+            | "kernel_options"
+            | "clocksource"
+            | "transparent_huge_pages"
+            | "selinux"
+            | "apparmor" => Self::HostKernel,
             "cpu" | "numa_nodes" | "governors" | "frequency_drivers" | "energy_preferences" => {
                 Self::HostCpu
             }
-            "memory" => Self::HostMemory,
-            "data" | "wal" | "dev_shm_bytes" => Self::HostStorage,
-            "virtualisation" | "container" => Self::HostVirtualisation,
-            "server_process" => Self::HostProcess,
+            "memory" | "numa" | "zfs_cache_max_bytes" => Self::HostMemory,
+            "data" | "wal" | "dev_shm_bytes" | "mounts" => Self::HostStorage,
+            "virtualisation" | "container" | "vendor" | "product" => Self::HostVirtualisation,
+            "server_process" | "cgroups" => Self::HostProcess,
             _ => Self::HostOther,
         }
     }
@@ -165,7 +106,37 @@ pub(super) fn hosts(pair: Pair<'_>) -> BTreeMap<Part, Compared> {
 
 pub(super) fn servers(pair: Pair<'_>) -> BTreeMap<Part, Compared> {
     let (a, b) = (pair.a.0.postgres.as_ref(), pair.b.0.postgres.as_ref());
-    both("server", a, b, Part::of_server)
+    let mut parts = both("server", a, b, Part::of_server);
+    if is_partial(a) || is_partial(b) {
+        for compared in parts.values_mut() {
+            leave_out_unlisted(compared);
+        }
+    }
+    parts
+}
+
+/// Whether there are more tables than are listed.
+fn is_partial(server: Option<&Postgres>) -> bool {
+    let totals = server.and_then(|server| server.table_totals.value());
+    totals.is_some_and(|totals| totals.listed < totals.tables)
+}
+
+/// Which tables are listed follows from what is busy just now: that one side has a table and the
+/// other has not says nothing of whether it is there.
+fn leave_out_unlisted(compared: &mut Compared) {
+    let is_of_list = |difference: &Difference| {
+        let is_one_sided = difference.a.is_none() || difference.b.is_none();
+        let name = difference.what.as_str();
+        name == "tables (number)"
+            || (is_one_sided && name.starts_with("tables[") && name.ends_with(']'))
+    };
+    let all = compared.differences.len();
+    compared
+        .differences
+        .retain(|difference| !is_of_list(difference));
+    if compared.differences.len() < all {
+        compared.left_out.insert("tables[…]".to_owned());
+    }
 }
 
 fn both<T: Serialize>(
@@ -209,8 +180,8 @@ fn compare(a: &Flat, b: &Flat, part: fn(&str) -> Part) -> BTreeMap<Part, Compare
         missing = (was.is_none() || is.is_none()).then_some(path.as_str());
         let difference = Difference {
             what: path.clone(),
-            a: was.cloned(),
-            b: is.cloned(),
+            a: was.or_else(|| a.count(path)).cloned(),
+            b: is.or_else(|| b.count(path)).cloned(),
         };
         let compared = parts.entry(part(path)).or_default();
         compared.differences.push(difference);
@@ -226,7 +197,7 @@ fn compare(a: &Flat, b: &Flat, part: fn(&str) -> Part) -> BTreeMap<Part, Compare
 
 fn is_within(path: &str, object: &str) -> bool {
     let rest = path.strip_prefix(object);
-    rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+    rest.is_some_and(|rest| rest.starts_with(['.', '[', ' ']))
 }
 
 /// A document as paths and texts.
@@ -250,6 +221,11 @@ impl Flat {
         flat
     }
 
+    /// How many a list has that the other side could not read.
+    fn count(&self, path: &str) -> Option<&String> {
+        self.lasting.get(&number_of(path))
+    }
+
     fn walk(&mut self, path: &str, value: &Value) {
         match value {
             Value::Null => {}
@@ -260,12 +236,18 @@ impl Flat {
                 Some(value) => self.walk(path, value),
                 None => {
                     let why = fields.get("unknown").and_then(Value::as_str);
-                    self.put(path, format!("unknown: {}", why.unwrap_or_default()));
+                    let why = without_processes(why.unwrap_or_default());
+                    self.put(path, format!("unknown: {why}"));
                 }
             },
             Value::Object(fields) => {
                 for (key, value) in fields {
-                    self.walk(&format!("{path}.{key}"), value);
+                    let path = format!("{path}.{key}");
+                    if is_momentary_beside(key, fields) {
+                        self.momentary.insert(path, value.to_string());
+                    } else {
+                        self.walk(&path, value);
+                    }
                 }
             }
             Value::Array(items) => self.walk_list(path, items),
@@ -284,13 +266,16 @@ impl Flat {
             self.put(path, texts.join(", "));
             return;
         }
-        self.put(
-            &format!("{path} (number)"),
-            number::count(items.len() as u64),
-        );
+        self.put(&number_of(path), number::count(items.len() as u64));
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         for (index, item) in items.iter().enumerate() {
             let name = name(item).unwrap_or_else(|| (index + 1).to_string());
-            let path = format!("{path}[{name}]");
+            let before = seen.entry(name.clone()).or_default();
+            *before += 1;
+            let path = match *before {
+                1 => format!("{path}[{name}]"),
+                number => format!("{path}[{name} #{number}]"),
+            };
             self.put(&path, "there".to_owned());
             self.walk(&path, item);
         }
@@ -306,44 +291,41 @@ impl Flat {
     }
 }
 
+fn number_of(path: &str) -> String {
+    format!("{path} (number)")
+}
+
 /// What `Fact` looks like in a document.
 fn is_fact(fields: &Map<String, Value>) -> bool {
     fields.contains_key("origin")
         && (fields.contains_key("value") || fields.contains_key("unknown"))
 }
 
-/// What `Sampled` looks like: counters at both ends of a window.
-fn is_sampled(fields: &Map<String, Value>) -> bool {
-    ["before", "after", "seconds"]
-        .iter()
-        .all(|key| fields.contains_key(*key))
-}
-
-fn is_momentary(path: &str) -> bool {
-    let leaf = path.rsplit(['.', ']']).next().unwrap_or(path);
-    let of_part = MOMENTARY_PARTS
-        .iter()
-        .any(|(part, lasting)| first(path) == *part && !lasting.contains(&leaf));
-    of_part
-        || MOMENTARY.contains(&leaf)
-        || MOMENTARY_ENDINGS
-            .iter()
-            .any(|ending| leaf.ends_with(ending))
-}
-
-fn first(path: &str) -> &str {
-    path.split(['.', '[', ' ']).next().unwrap_or(path)
-}
-
-/// `public.orders`, `vda`.
+/// `public.orders`, `vda`, `/etc/postgresql/15/main/pg_hba.conf:97`.
 fn name(item: &Value) -> Option<String> {
-    let text = |key: &str| item.get(key).and_then(Value::as_str);
-    let name = text("name")
-        .or_else(|| text("object"))
-        .or_else(|| text("cgroup"))?;
-    Some(match text("schema") {
-        Some(schema) => format!("{schema}.{name}"),
-        None => name.to_owned(),
+    /// What tells objects of one list apart, where they have no name.
+    const KEYS: [&str; 8] = [
+        "name",
+        "object",
+        "cgroup",
+        "application_name",
+        "device",
+        "place",
+        "path",
+        "number",
+    ];
+    let text = |key: &str| match item.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let name = KEYS.iter().find_map(|key| text(key))?;
+    // Of a control group each limit is listed, of a section of tuned each name.
+    let outer = text("schema").or_else(|| text("section"));
+    Some(match (outer, text("control")) {
+        (Some(outer), _) => format!("{outer}.{name}"),
+        (None, Some(control)) => format!("{name}/{control}"),
+        (None, None) => name,
     })
 }
 

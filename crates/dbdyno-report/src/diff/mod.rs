@@ -1,6 +1,7 @@
 //! What differs between two sets of facts: a walk over both documents, whatever facts they hold.
 
 mod facts;
+mod momentary;
 mod page;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,12 +146,17 @@ fn differences(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Ve
 
 /// Rules that appeared, vanished or changed their severity, the gravest of either side first.
 fn findings(server: &str, pair: Pair<'_>) -> Vec<FindingChange> {
+    // Of several of one rule the gravest speaks for it.
     let by_rule = |findings: &[Finding]| -> BTreeMap<String, (Severity, String)> {
-        let said = |finding: &Finding| (finding.severity, finding.message.clone());
-        findings
-            .iter()
-            .map(|finding| (finding.rule.clone(), said(finding)))
-            .collect()
+        let mut gravest: BTreeMap<String, (Severity, String)> = BTreeMap::new();
+        for finding in findings {
+            let known = gravest.get(&finding.rule);
+            if known.is_none_or(|(severity, _)| finding.severity > *severity) {
+                let said = (finding.severity, finding.message.clone());
+                gravest.insert(finding.rule.clone(), said);
+            }
+        }
+        gravest
     };
     let (a, b) = (by_rule(&pair.a.1.findings), by_rule(&pair.b.1.findings));
     let rules: BTreeSet<&String> = a.keys().chain(b.keys()).collect();

@@ -5,7 +5,7 @@ use dbdyno_model::diff::{Difference, FindingChange, Side};
 
 use crate::plan::shown;
 use crate::style::{Role, Style};
-use crate::text::{columns, hang, page, page_width, wrap};
+use crate::text::{columns, hang, narrow_page_width, page, wrap};
 
 /// A longer name does not push the values of all others to the right.
 const LONGEST_NAME: usize = 32;
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 32;
 /// Both sides, then each group of differences, then the findings, then what was left out.
 #[must_use]
 pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
-    let width = page_width(width);
+    let width = narrow_page_width(width);
     let mut lines = hang("A  ", &side(&diff.a), width);
     lines.extend(hang("B  ", &side(&diff.b), width));
     for group in &diff.groups {

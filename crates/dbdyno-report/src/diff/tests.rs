@@ -1,7 +1,7 @@
 //! Two days of one server, two servers, and sides that hold different things.
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::Table;
+use dbdyno_model::postgres::{Sender, Table, TableTotals};
 use dbdyno_model::{Effect, Fact};
 
 use super::*;
@@ -151,6 +151,83 @@ fn what_always_differs_is_named_and_not_told() {
 }
 
 #[test]
+fn a_list_that_only_one_side_could_read_is_one_line() {
+    let mut a = judged("a", facts());
+    let mut b = judged("b", facts());
+    let tables = vec![table("items", 0), table("orders", 0)];
+    a.facts.postgres.as_mut().unwrap().tables = Fact::known(tables, "pg_class");
+    b.facts.postgres.as_mut().unwrap().tables = Fact::unknown("permission denied", "pg_class");
+    let diff = diff(&a, &b, "0.1.0");
+    assert_eq!(
+        told(&diff, "server: databases, tables and slots"),
+        [(
+            "tables".to_owned(),
+            text("2"),
+            text("unknown: permission denied")
+        )]
+    );
+}
+
+#[test]
+fn of_many_tables_those_that_are_listed_are_no_difference() {
+    let with = |name: &str, listed: &str| {
+        let mut judged = judged(name, facts());
+        let server = judged.facts.postgres.as_mut().unwrap();
+        server.tables = Fact::known(vec![table("orders", 0), table(listed, 0)], "pg_class");
+        let totals = TableTotals {
+            tables: 10_000,
+            listed: 2,
+            ..TableTotals::default()
+        };
+        server.table_totals = Fact::known(totals, "pg_class");
+        judged
+    };
+    let diff = diff(&with("a", "items"), &with("b", "lines"), "0.1.0");
+    assert_eq!(diff.groups, []);
+    assert!(diff.left_out.contains(&"tables[…]".to_owned()), "{diff:?}");
+}
+
+#[test]
+fn objects_of_one_name_do_not_hide_each_other() {
+    let sender = |state: &str| Sender {
+        application_name: "walreceiver".to_owned(),
+        state: state.to_owned(),
+        ..Sender::default()
+    };
+    let with = |name: &str, first: &str| {
+        let mut judged = judged(name, facts());
+        let senders = vec![sender(first), sender("streaming")];
+        let server = judged.facts.postgres.as_mut().unwrap();
+        server.replication.senders = Fact::known(senders, "pg_stat_replication");
+        judged
+    };
+    let diff = diff(&with("a", "streaming"), &with("b", "catchup"), "0.1.0");
+    assert_eq!(
+        told(&diff, "server: other facts"),
+        [(
+            "replication.senders[walreceiver].state".to_owned(),
+            text("streaming"),
+            text("catchup")
+        )]
+    );
+}
+
+#[test]
+fn of_several_findings_of_a_rule_the_gravest_counts() {
+    let mut a = judged("a", facts());
+    let mut b = judged("b", facts());
+    a.servers[0].findings = vec![
+        finding("kernel.x", Severity::Critical),
+        finding("kernel.x", Severity::Info),
+    ];
+    b.servers[0].findings = vec![
+        finding("kernel.x", Severity::Info),
+        finding("kernel.x", Severity::Critical),
+    ];
+    assert_eq!(diff(&a, &b, "0.1.0").findings, []);
+}
+
+#[test]
 fn a_document_does_not_differ_from_itself() {
     let a = judged("a.json", facts());
     let diff = diff(&a, &a, "0.1.0");
@@ -209,6 +286,8 @@ fn a_host_on_one_side_only_is_one_line() {
 fn pages() {
     let (a, b) = days();
     let diff = diff(&a, &b, "0.1.0");
+    let narrow = diff_page(&diff, 40, Style::Plain);
+    assert!(narrow.lines().all(|line| columns(line) <= 40), "{narrow}");
     for width in [60, 80, 120] {
         let plain = diff_page(&diff, width, Style::Plain);
         assert!(plain.lines().all(|line| columns(line) <= width), "{plain}");

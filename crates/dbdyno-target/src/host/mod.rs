@@ -17,6 +17,7 @@ mod memory;
 mod module;
 mod mounts;
 mod numa;
+mod other_servers;
 mod patience;
 mod postmasters;
 mod pressure;
@@ -44,6 +45,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
 pub use accounts::account_of;
+pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
 

@@ -32,8 +32,8 @@ fn hide_of_server(server: &mut Postgres) {
                 HolderKind::Session | HolderKind::PreparedTransaction => {
                     replace(&mut one.who, USER);
                 }
-                HolderKind::Standby => replace(&mut one.name, NAME),
-                HolderKind::ReplicationSlot => {}
+                // Their names are those of standbys, which have stand-ins of their own.
+                HolderKind::Standby | HolderKind::ReplicationSlot => {}
             }
         }
         all
@@ -84,7 +84,7 @@ mod tests {
             xmin_holders: Fact::known(
                 vec![
                     holder(HolderKind::Session, "4711", "carol crm"),
-                    holder(HolderKind::Standby, "north2", "streaming"),
+                    holder(HolderKind::Standby, "walreceiver", "streaming"),
                     holder(HolderKind::ReplicationSlot, "cdc", "inactive"),
                 ],
                 "pg_stat_activity",

@@ -7,6 +7,21 @@ const HOST: &str = "(host)";
 pub(super) const USER: &str = "(user)";
 const HIDDEN: &str = "(hidden)";
 
+/// Mount options of CIFS and Ceph that hold a secret, beside `password`.
+const SECRET_OPTIONS: [&str; 3] = ["pass", "password2", "secret"];
+/// Mount options that name a user, a domain or a host.
+const NAMING_OPTIONS: [&str; 9] = [
+    "dom",
+    "domain",
+    "mounthost",
+    "netbiosname",
+    "servern",
+    "user",
+    "username",
+    "workgroup",
+    "unc",
+];
+
 /// Passwords in addresses and in connection parameters.
 pub(super) fn without_secrets(text: &str) -> String {
     let mut text = text.to_owned();
@@ -16,7 +31,14 @@ pub(super) fn without_secrets(text: &str) -> String {
     if text.contains("password") {
         text = without_passwords(&text);
     }
-    text
+    without_value(&text, &SECRET_OPTIONS, HIDDEN).unwrap_or(text)
+}
+
+/// A mount option by the names of those whose value must not be shown.
+fn without_value(text: &str, names: &[&str], stand_in: &str) -> Option<String> {
+    let (name, value) = text.split_once('=')?;
+    let is_shown = value.is_empty() || value.contains(char::is_whitespace);
+    (names.contains(&name) && !is_shown).then(|| format!("{name}={stand_in}"))
 }
 
 /// `postgres://user:secret@host` has its part before the @ hidden.
@@ -70,6 +92,9 @@ pub(super) fn without_names(
     is_version: bool,
 ) -> String {
     let mut text = without_remote_host(text);
+    if let Some(option) = without_value(&text, &NAMING_OPTIONS, super::NAME) {
+        return option;
+    }
     for home in ["/home/", "/Users/"] {
         text = between(&text, home, USER, |c| {
             matches!(c, '/' | ':' | ',' | ')' | '"' | '\'') || c.is_whitespace()
@@ -268,6 +293,8 @@ mod tests {
             ("FILE:/etc/krb5.keytab", "FILE:/etc/krb5.keytab"),
             ("//nas/share", "//(host)/share"),
             ("tmpfs", "tmpfs"),
+            ("username=dave", "username=(name)"),
+            ("uid=1000", "uid=1000"),
             (
                 "https://www.postgresql.org/docs",
                 "https://www.postgresql.org/docs",
@@ -287,6 +314,10 @@ mod tests {
             ("password='open", "password=(hidden)"),
             ("password_encryption is md5", "password_encryption is md5"),
             ("password=", "password="),
+            ("secret=AQBx", "secret=(hidden)"),
+            ("password2=x", "password2=(hidden)"),
+            ("pass=", "pass="),
+            ("passive=x", "passive=x"),
         ] {
             assert_eq!(without_secrets(text), expected);
         }

@@ -45,7 +45,8 @@ impl Level {
 /// Say what is wrong with this host and its servers, or with one server, and what to do about it.
 ///
 /// Without a TARGET, this host and every PostgreSQL that is found running on it; such a server is
-/// asked without a password. Nothing is written to any server.
+/// asked without a password; one of another engine is named, and not read. Nothing is written to
+/// any server.
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Check {
@@ -93,7 +94,7 @@ pub(crate) struct Collect {
     /// The server to read: postgres://user@host:port/database, or key=value as psql takes them
     pub(crate) target: Option<String>,
 
-    /// Into this file; - or nothing is standard output
+    /// Into this file, in the place of older facts; - or nothing is standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -8,6 +8,7 @@ use dbdyno_report::to_json;
 use crate::cli;
 use crate::collecting;
 use crate::exit::{Exit, Failure};
+use crate::facts_file;
 use crate::files;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
@@ -33,7 +34,8 @@ pub(crate) fn run(
     for server in &facts.unreached {
         let port = server.port.map(|port| format!(" on port {port}"));
         printer.say(&format!(
-            "PostgreSQL{} runs here and was not read: {}",
+            "{}{} runs here and was not read: {}",
+            server.engine.as_deref().unwrap_or("PostgreSQL"),
             port.unwrap_or_default(),
             server.why
         ));
@@ -67,6 +69,12 @@ fn check_output(path: &Path) -> Result<(), Failure> {
     };
     if path.exists() && !path.is_file() {
         return Err(refuse("it is there and is not a file".to_owned()));
+    }
+    if path.is_file() && !facts_file::may_replace(path) {
+        return Err(Failure::usage(
+            format!("{} is there and holds no facts alone", path.display()),
+            "name another file: only facts are replaced by newer ones",
+        ));
     }
     files::check_writable(path).map_err(|error| refuse(error.to_string()))
 }

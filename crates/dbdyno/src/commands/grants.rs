@@ -7,7 +7,7 @@ use dbdyno_target::connection;
 use dbdyno_target::postgres::{CollectOptions, Granted, NEWEST, OLDEST, collect, granted, grants};
 
 use crate::cli;
-use crate::collecting::within;
+use crate::collecting::{within, without_secrets};
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
 use crate::target::resolve;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &cli::Grants, printer: &Printer) -> Result<(), Fail
         ));
     }
     let mut lines = match &arguments.target {
-        Some(target) => of_server(target, printer)?,
+        Some(target) => of_server(target, printer).map_err(without_secrets)?,
         None => vec![format!("-- For PostgreSQL {OLDEST} to {NEWEST}.")],
     };
     lines.push(

@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+use dbdyno_testing::{Place, Running, binaries};
+
 use crate::Setup;
 
 /// None of them may ever be seen.
@@ -109,4 +111,31 @@ fn with_names_the_names_are_there_and_secrets_are_not() {
     assert!(facts.contains(NAMES[0]), "{facts}");
     assert!(facts.contains(NAMES[1]), "the grants name the role");
     drop(busy);
+}
+
+#[test]
+fn a_standby_has_a_stand_in_that_rules_can_go_by() {
+    let waited_for = [("synchronous_standby_names", "ANY 1 (standby_1)")];
+    let (primary, standby) = Running::start(binaries(), &[]).with_standby(&waited_for, &[]);
+    let setup = Setup {
+        running: primary,
+        place: Place::new("check"),
+    };
+    let mut client = setup.running.client();
+    let streaming = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+    let begun = std::time::Instant::now();
+    while client.query_one(streaming, &[]).unwrap().get::<_, i64>(0) == 0 {
+        assert!(begun.elapsed().as_secs() < 60, "nobody streams");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let check = setup.check(&[]);
+    crate::finding(&check, "replication.synchronous_standbys");
+    assert!(check.to_string().contains("(standby 1)"), "{check}");
+    for target in [setup.target(), standby.connection().display()] {
+        let facts = setup.does(&["collect", &target]);
+        assert!(!facts.contains("standby_1"), "{facts}");
+    }
+    assert!(!check.to_string().contains("standby_1"), "{check}");
+    let named = setup.does(&["collect", &setup.target(), "--with-names"]);
+    assert!(named.contains("standby_1"), "{named}");
 }

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::Setup;
 
-/// What only a superuser may read: nothing so far.
-// Nobody but a superuser reads pg_authid.
+/// What a superuser reads and no grant of ours opens: pg_authid holds the hashes of all passwords.
 const EXCEPTIONS: &[&str] = &[".postgres.access.md5_passwords"];
 
 /// Paths of the facts that are unknown.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dbdyno_target::process::{Signal, signal};
 
-use crate::{Setup, refuses, stderr};
+use crate::{Setup, dbdyno, refuses, stderr};
 
 #[test]
 fn a_server_that_says_nothing_does_not_hold_us() {
@@ -48,6 +48,14 @@ fn wrong_arguments_are_refused_by_name_with_the_next_step() {
             &["check", "--skip", "nosuch.zzz"],
             "neither a rule nor a family",
         ),
+        (
+            &["check", "--only", ""],
+            "--only is given, and names no rule",
+        ),
+        (
+            &["check", "--only", "kernel", "--skip", "kernel"],
+            "leave no rule",
+        ),
         (&["check", "--fail-on", "bad"], "--fail-on"),
         (&["check", "--json", "--sarif"], "--sarif"),
         (&["check", "--sample", "0"], "--sample"),
@@ -74,6 +82,33 @@ fn wrong_arguments_are_refused_by_name_with_the_next_step() {
     for (arguments, named) in cases {
         refuses(arguments, named);
     }
+}
+
+#[test]
+fn only_facts_are_replaced_by_newer_ones() {
+    let setup = Setup::start(&[]);
+    let target = setup.target();
+    let foreign = setup.file("postgresql.conf");
+    std::fs::write(&foreign, "fsync = on\n").unwrap();
+    let path = foreign.display().to_string();
+    refuses(&["collect", &target, "-o", &path], "holds no facts alone");
+    assert_eq!(std::fs::read(&foreign).unwrap(), b"fsync = on\n");
+    for _ in 0..2 {
+        setup.does(&["collect", &target, "-o", "facts.json"]);
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let mut child = dbdyno(&["rule", "list", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
 }
 
 #[test]

@@ -20,6 +20,11 @@ impl Choice {
             only: names(only),
             skip: names(skip),
         };
+        // A variable of a script that is not set must not turn into every rule.
+        if choice.only.is_empty() && !only.is_empty() {
+            let message = "--only is given, and names no rule";
+            return Err(Failure::usage(message, "`dbdyno rule list` shows them"));
+        }
         let rules = dbdyno_rules::catalogue();
         let known: BTreeSet<&str> = rules
             .iter()
@@ -29,6 +34,10 @@ impl Choice {
             if let Some(name) = names.iter().find(|name| !known.contains(name.as_str())) {
                 return Err(unknown(option, name, &known));
             }
+        }
+        if !rules.iter().any(|rule| choice.takes(rule.id)) {
+            let message = "--only and --skip together leave no rule";
+            return Err(Failure::usage(message, "leave one of them out"));
         }
         Ok(choice)
     }
@@ -87,6 +96,18 @@ mod tests {
         assert!(!choice(&[], &[family]).unwrap().takes(first));
         // A family is not the beginning of another one's name.
         assert!(!is_of("postgresql.x", "postgres"));
+    }
+
+    #[test]
+    fn a_choice_of_nothing_is_refused() {
+        let (name, none) = ("postgres.fsync", "");
+        let cases: [(&[&str], &[&str]); 3] =
+            [(&[none], &[]), (&[name], &[name]), (&[name], &["postgres"])];
+        for (only, skip) in cases {
+            let failure = choice(only, skip).unwrap_err();
+            assert!(failure.message.contains("--only"), "{}", failure.message);
+        }
+        assert!(choice(&[], &[none]).is_ok());
     }
 
     #[test]
