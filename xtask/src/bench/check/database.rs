@@ -3,7 +3,7 @@
 use super::site::{Site, run};
 
 /// Tables that one transaction makes.
-const BATCH: usize = 250;
+const BATCH: u32 = 250;
 
 /// The name of table `n`, in SQL.
 const NAME: &str = "'t_' || lpad(n::text, 6, '0')";
@@ -51,8 +51,8 @@ const CATALOGUES: &str = "VACUUM (ANALYZE) pg_class, pg_attribute, pg_index, pg_
 pub(super) fn make(site: &Site, tables: u32) -> Result<i64, String> {
     let mut client = site.connect()?;
     run(&mut client, "CREATE EXTENSION pg_stat_statements")?;
-    for first in (1..=tables).step_by(BATCH) {
-        let last = tables.min(first.saturating_add(BATCH as u32 - 1));
+    for first in (1..=tables).step_by(BATCH as usize) {
+        let last = tables.min(first + BATCH - 1);
         run(&mut client, &tables_sql(first, last))?;
     }
     run(&mut client, &rows_sql(ROWS, tables))?;

@@ -1,4 +1,4 @@
-//! What it costs to collect from a server with ten thousand tables, and to check it: what docs/performance.md quotes.
+//! What it costs to check a server with ten thousand tables: what docs/performance.md quotes.
 
 mod database;
 mod locks;
