@@ -297,6 +297,51 @@ fn who_waits_is_named_with_whom_for_and_keeps_the_collector_from_nothing() {
     }
 }
 
+/// More tables than one statement asks for the sizes of.
+const SIZED: &str = "DO $$ BEGIN FOR n IN 1..120 LOOP \
+     EXECUTE format('CREATE TABLE t%s (a int)', n); \
+     EXECUTE format('INSERT INTO t%s SELECT generate_series(1, %s)', n, n * 20); \
+     END LOOP; END $$";
+
+#[test]
+fn sizes_are_the_true_ones_in_their_order_and_by_pages_where_an_index_is_rebuilt() {
+    let running = Running::start(binaries(), &[("autovacuum", "off")]);
+    run(&running, &[SIZED]);
+    let mut client = running.client();
+    let postgres = collect_now(&mut running.client(), 0);
+    let tables = postgres.tables.value().unwrap();
+    assert_eq!(tables.len(), 120);
+    for table in tables {
+        let sql = "SELECT pg_total_relation_size($1::text::regclass)";
+        let size: i64 = client.query_one(sql, &[&table.name]).unwrap().get(0);
+        assert_eq!(
+            table.size_bytes,
+            u64::try_from(size).unwrap(),
+            "{}",
+            table.name
+        );
+    }
+    assert!(tables.is_sorted_by(|a, b| a.size_bytes >= b.size_bytes));
+    assert!(tables[0].size_bytes > tables[119].size_bytes);
+
+    run(
+        &running,
+        &[
+            "CREATE TABLE rebuilt (a int PRIMARY KEY)",
+            "INSERT INTO rebuilt SELECT generate_series(1, 1000)",
+            "ANALYZE rebuilt",
+        ],
+    );
+    client
+        .batch_execute("BEGIN; REINDEX INDEX rebuilt_pkey")
+        .unwrap();
+    let postgres = collect_now(&mut running.client(), 0);
+    let mut tables = postgres.tables.value().unwrap().iter();
+    let rebuilt = tables.find(|table| table.name == "rebuilt").unwrap();
+    assert_eq!(rebuilt.size_bytes, rebuilt.pages.unwrap() * 8192);
+    assert!(rebuilt.size_bytes > 0);
+}
+
 #[test]
 fn a_role_that_may_select_nothing_is_told_what_it_does_not_see() {
     let running = Running::start(binaries(), &SETTINGS);

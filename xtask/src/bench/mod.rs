@@ -1,11 +1,20 @@
 //! `cargo xtask bench`: figures for docs/performance.md, each with the command that makes it.
 
+mod cells;
+mod check;
 mod compare;
 mod drivers;
 mod floor;
+mod guard;
 mod load;
+mod machine;
+mod measure;
 mod noise;
+mod postgres;
+mod series;
+mod server;
 mod start;
+mod steal;
 mod trial;
 
 use std::path::PathBuf;
@@ -13,12 +22,15 @@ use std::process::Command;
 
 use crate::command;
 
-const NAMES: &str = "compare, start, load, noise, trial, or drivers with its options";
+const NAMES: &str =
+    "compare, start, load, noise, trial, or check or drivers, each with its options";
 
-/// Without a name, all but the drivers, which take an hour and a half.
+/// Without a name, all but those with options: the drivers take an hour and a half.
 pub(crate) fn run(names: &[&str]) -> Result<(), String> {
-    if let ["drivers", options @ ..] = names {
-        return drivers::run(options);
+    match names {
+        ["check", options @ ..] => return check::run(options),
+        ["drivers", options @ ..] => return drivers::run(options),
+        _ => {}
     }
     command::cargo(&["build", "--release", "-p", "dbdyno"])?;
     let names = if names.is_empty() {

@@ -48,7 +48,8 @@ impl Found {
 /// are then read in full. Only indexes that share their first column with another one of the table
 /// are compared: as text, since that is how their columns, operator classes, collations and
 /// directions can be compared from the left. What a node tree says of its place in a command is
-/// cut out of it before.
+/// cut out of it before. What is kept of every index is narrow, so that sorting tens of thousands
+/// fits into work_mem; names are looked up for the picked ones.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
@@ -59,9 +60,9 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT conindid, min(conname::text) AS constraint_name
     FROM pg_constraint WHERE conindid <> 0 GROUP BY conindid
 ), i AS MATERIALIZED (
-    SELECT x.indexrelid, x.indrelid, x.indkey[0] AS first_column, c.relnamespace, c.relname,
-        c.relam, c.relpages, c.reltuples, c.reloptions, c.relispartition,
-        x.indisunique, x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident,
+    SELECT x.indexrelid, x.indrelid, x.indkey[0] AS first_column,
+        c.relam, c.relpages, c.relispartition, x.indisunique,
+        x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident,
         x.indisvalid AND x.indisready AND x.indislive AS is_valid,
         pg_stat_get_numscans(x.indexrelid) AS scans,
         count(*) OVER (PARTITION BY x.indrelid, c.relam, x.indkey[0]) AS siblings
@@ -91,7 +92,7 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
         LEFT JOIN constrained k ON k.conindid = i.indexrelid
     WHERE i.siblings > 1 AND i.is_valid
 ), covers AS MATERIALIZED (
-    SELECT DISTINCT ON (a.indexrelid) a.indexrelid, b.relname AS cover_name,
+    SELECT DISTINCT ON (a.indexrelid) a.indexrelid, b.indexrelid AS cover,
         a.keys = b.keys AND a.included = b.included AS is_duplicate
     FROM shapes a JOIN shapes b ON b.indrelid = a.indrelid AND b.relam = a.relam
         AND b.first_column = a.first_column AND b.indexrelid <> a.indexrelid
@@ -124,15 +125,15 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
         ORDER BY i.relpages DESC, c.indexrelid LIMIT 50)
 )
 SELECT i.indrelid AS table_oid, n.nspname::text AS schema_name, t.relname::text AS table_name,
-    i.relname::text AS index_name, m.amname::text AS method,
+    c.relname::text AS index_name, m.amname::text AS method,
     (SELECT array_agg(coalesce(a.attname::text, '(expression)') ORDER BY k.place)
         FROM unnest((x.indkey::int2[])[0:x.indnkeyatts - 1])
             WITH ORDINALITY AS k(number, place)
         LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number)
         AS column_names,
     (x.indkey::int2[])[0:x.indnatts - 1] AS column_numbers,
-    {size} AS size, i.relpages::int8 AS relpages, i.reltuples::float8 AS reltuples,
-    (SELECT split_part(o, '=', 2)::int4 FROM unnest(i.reloptions) o
+    {size} AS size, i.relpages::int8 AS relpages, c.reltuples::float8 AS reltuples,
+    (SELECT split_part(o, '=', 2)::int4 FROM unnest(c.reloptions) o
         WHERE o LIKE 'fillfactor=%') AS fill_factor,
     i.scans, {last_scan} AS since_last_scan_s,
     pg_stat_get_blocks_fetched(i.indexrelid) AS blocks_fetched,
@@ -143,15 +144,17 @@ SELECT i.indrelid AS table_oid, n.nspname::text AS schema_name, t.relname::text 
     EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = i.indrelid
         AND (x.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey) AS supports_foreign_key,
     x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS is_partial,
-    v.cover_name::text AS cover_name, coalesce(v.is_duplicate, false) AS is_duplicate,
+    covering.relname::text AS cover_name, coalesce(v.is_duplicate, false) AS is_duplicate,
     totals.*
 FROM i JOIN picked ON picked.indexrelid = i.indexrelid
     JOIN pg_index x ON x.indexrelid = i.indexrelid
+    JOIN pg_class c ON c.oid = i.indexrelid
     JOIN pg_class t ON t.oid = i.indrelid
-    JOIN pg_namespace n ON n.oid = i.relnamespace
+    JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_am m ON m.oid = i.relam
     LEFT JOIN constrained k ON k.conindid = i.indexrelid
     LEFT JOIN covers v ON v.indexrelid = i.indexrelid
+    LEFT JOIN pg_class covering ON covering.oid = v.cover
     CROSS JOIN totals
 ORDER BY size DESC, schema_name, index_name";
 

@@ -1,4 +1,4 @@
-//! What the connected database is made of, and who is at work in it: each subject by one statement.
+//! What the connected database is made of, and who is at work in it, by few statements a subject.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,7 @@
 //! The tables that matter most, with what vacuum and the planner need to know, and a count of all.
 
+use std::cmp::Reverse;
+
 use ::postgres::error::SqlState;
 use ::postgres::{Client, Error, Row};
 use dbdyno_model::Fact;
@@ -41,10 +43,7 @@ impl Found {
 /// once; the 325 at most that lead in one of the orders are then read in full: more would only be
 /// ones that nobody reads about in a report. A table whose access method keeps no transaction ids has
 /// zero there, and an age of zero rather than of two thousand million.
-const SQL: &str = "WITH locked AS MATERIALIZED (
-    SELECT relation FROM pg_locks
-    WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
-), g AS MATERIALIZED (
+const SQL: &str = "WITH g AS MATERIALIZED (
     SELECT current_setting('block_size')::int8 AS block,
         current_setting('autovacuum_vacuum_threshold')::float8 AS base,
         current_setting('autovacuum_vacuum_scale_factor')::float8 AS scale,
@@ -65,7 +64,7 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
     FROM pg_class c LEFT JOIN pg_class x ON x.oid = c.reltoastrelid
         LEFT JOIN pg_index k ON k.indrelid = c.oid AND k.indisprimary
     WHERE c.relkind IN ('r', 'm') AND c.oid >= 16384 AND c.relpersistence <> 't'
-), t AS NOT MATERIALIZED (
+), t AS MATERIALIZED (
     SELECT s.*, greatest(s.relpages + s.toast_pages, (s.live + s.dead) / 50) AS pages,
         s.dead / greatest(least(g.most, g.base + g.scale * greatest(s.reltuples, 0)), 1) AS due
     FROM s, g
@@ -90,7 +89,8 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
     UNION (SELECT oid FROM t WHERE reloptions::text ~* 'autovacuum_enabled=(f|of|n|0)'
         ORDER BY pages DESC, oid LIMIT 25)
 )
-SELECT t.oid, n.nspname::text AS schema_name, t.relname::text AS table_name, {size} AS size,
+SELECT t.oid, n.nspname::text AS schema_name, t.relname::text AS table_name,
+    t.relpages * current_setting('block_size')::int8 AS size_by_pages,
     t.reltuples::float8 AS reltuples, t.relpages::int8 AS relpages, t.frozen_pages,
     t.live, t.dead, t.modified,
     pg_stat_get_ins_since_vacuum(t.oid) AS inserted_since_vacuum,
@@ -114,27 +114,56 @@ SELECT t.oid, n.nspname::text AS schema_name, t.relname::text AS table_name, {si
     totals.*
 FROM t JOIN picked ON picked.oid = t.oid JOIN pg_namespace n ON n.oid = t.relnamespace
     CROSS JOIN totals
-ORDER BY size DESC, schema_name, table_name";
+ORDER BY schema_name, table_name";
 
-/// A table that somebody rewrites would make us wait for its lock.
-const SIZE: &str = "CASE WHEN t.oid IN (SELECT relation FROM locked) \
-     THEN t.relpages * current_setting('block_size')::int8 \
-     ELSE coalesce(pg_total_relation_size(t.oid), 0) END";
-const SIZE_WITHOUT_LOCK: &str = "t.relpages * current_setting('block_size')::int8";
+/// True sizes, in statements of their own since each opens a table, its indexes and its TOAST table:
+/// that takes longer than all the rest. A table that somebody rewrites would make us wait for its lock.
+const SIZES: &str = "WITH locked AS MATERIALIZED (
+    SELECT relation FROM pg_locks
+    WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
+)
+SELECT CASE WHEN t.oid IN (SELECT relation FROM locked) THEN NULL
+    ELSE coalesce(pg_total_relation_size(t.oid), 0) END
+FROM unnest($1::oid[]) WITH ORDINALITY AS t (oid, place) ORDER BY t.place";
+
+/// Tables whose sizes one statement reads.
+const AT_ONCE: usize = 100;
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Fact<Found>, CollectError> {
     reader.read(&SUBJECT, |client, version| {
-        match read_with(client, version, SIZE) {
-            // The lock was taken after we looked.
-            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                read_with(client, version, SIZE_WITHOUT_LOCK)
-            }
-            other => other,
+        let mut found = read_found(client, version)?;
+        let oids: Vec<u32> = found.oids().collect();
+        for ((_, table), size) in found.listed.iter_mut().zip(read_sizes(client, &oids)?) {
+            table.size_bytes = size.unwrap_or(table.size_bytes);
         }
+        // Equal ones stay in the order of their names.
+        found
+            .listed
+            .sort_by_key(|(_, table)| Reverse(table.size_bytes));
+        Ok(found)
     })
 }
 
-fn sql(version: u32, size: &str) -> String {
+/// In the order of the tables; none where only the pages tell.
+fn read_sizes(client: &mut Client, oids: &[u32]) -> Result<Vec<Option<u64>>, Error> {
+    let mut sizes = Vec::with_capacity(oids.len());
+    for part in oids.chunks(AT_ONCE) {
+        match client.query(SIZES, &[&part]) {
+            Ok(rows) => {
+                for row in &rows {
+                    sizes.push(count_or_none(row.try_get(0)?));
+                }
+            }
+            // The lock was taken after we looked: nobody waits for a second one.
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    sizes.resize(oids.len(), None);
+    Ok(sizes)
+}
+
+fn sql(version: u32) -> String {
     let newpage = if version < 160_000 {
         "NULL::int8"
     } else {
@@ -145,13 +174,13 @@ fn sql(version: u32, size: &str) -> String {
     } else {
         "c.relallfrozen::int8"
     };
-    SQL.replace("{size}", size)
-        .replace("{newpage}", newpage)
+    SQL.replace("{newpage}", newpage)
         .replace("{frozen}", frozen)
 }
 
-fn read_with(client: &mut Client, version: u32, size: &str) -> Result<Found, Error> {
-    let rows = client.query(&sql(version, size), &[])?;
+/// With the sizes that the planner's pages tell.
+fn read_found(client: &mut Client, version: u32) -> Result<Found, Error> {
+    let rows = client.query(&sql(version), &[])?;
     let listed = rows
         .iter()
         .map(|row| Ok((row.try_get("oid")?, decode(row, version)?)))
@@ -185,7 +214,7 @@ fn decode(row: &Row, version: u32) -> Result<Table, Error> {
     Ok(Table {
         schema: text(row, "schema_name")?,
         name: text(row, "table_name")?,
-        size_bytes: count(row.try_get("size")?),
+        size_bytes: count(row.try_get("size_by_pages")?),
         rows_estimate: rows_estimate(row.try_get("reltuples")?, pages, version),
         live_tuples: count(row.try_get("live")?),
         dead_tuples: count(row.try_get("dead")?),
@@ -245,11 +274,9 @@ mod tests {
 
     #[test]
     fn older_servers_are_not_asked_for_what_they_do_not_count() {
-        assert!(
-            !sql(150_000, "0").contains("newpage_updated(") && !sql(150_000, "0").contains('{')
-        );
-        assert!(sql(160_000, "0").contains("newpage_updated("));
-        assert!(!sql(170_000, "0").contains("relallfrozen"));
-        assert!(sql(180_000, "0").contains("relallfrozen"));
+        assert!(!sql(150_000).contains("newpage_updated(") && !sql(150_000).contains('{'));
+        assert!(sql(160_000).contains("newpage_updated("));
+        assert!(!sql(170_000).contains("relallfrozen"));
+        assert!(sql(180_000).contains("relallfrozen"));
     }
 }

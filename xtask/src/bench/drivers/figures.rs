@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::bench::measure::Failure;
+use crate::bench::series::Series;
+
 /// What is measured of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Figure {
@@ -66,16 +69,16 @@ impl fmt::Display for Absent {
     }
 }
 
+impl From<Failure> for Absent {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.message)
+    }
+}
+
 impl From<String> for Absent {
     fn from(why: String) -> Self {
         Self::Failed(why)
     }
-}
-
-/// One figure of all runs of a driver, in their order. Never empty.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Series {
-    pub(super) values: Vec<f64>,
 }
 
 impl Series {
@@ -88,26 +91,6 @@ impl Series {
         values
             .filter(|values| !values.is_empty())
             .map(|values| Self { values })
-    }
-
-    pub(super) fn median(&self) -> f64 {
-        let mut sorted = self.values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        }
-    }
-
-    pub(super) fn least(&self) -> f64 {
-        self.values.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
-    pub(super) fn most(&self) -> f64 {
-        let values = self.values.iter().copied();
-        values.fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
@@ -178,15 +161,6 @@ mod tests {
         Series {
             values: values.to_vec(),
         }
-    }
-
-    #[test]
-    fn a_median_is_the_middle_or_half_way_between_two() {
-        assert_eq!(series(&[5.0]).median(), 5.0);
-        assert_eq!(series(&[9.0, 1.0, 5.0]).median(), 5.0);
-        assert_eq!(series(&[9.0, 1.0, 5.0, 4.0]).median(), 4.5);
-        let spread = series(&[9.0, 1.0, 5.0]);
-        assert_eq!((spread.least(), spread.most()), (1.0, 9.0));
     }
 
     #[test]

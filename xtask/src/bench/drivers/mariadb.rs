@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dbdyno_target::process::Signal;
 
-use super::server::{Place, Server, free_port};
+use crate::bench::server::{Place, Server, free_port};
 
 /// Without a password, over the socket and from 127.0.0.1.
 pub(super) const USER: &str = "root";

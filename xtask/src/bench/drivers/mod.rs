@@ -2,31 +2,25 @@
 
 mod contest;
 mod figures;
-mod guard;
-mod machine;
 mod mariadb;
-mod measure;
 mod oltp;
 mod options;
 mod ours;
 mod parts;
 mod peers;
-mod postgres;
-mod server;
 mod site;
-mod steal;
 mod table;
 mod told;
 
 use std::fs;
 
-use self::machine::Head;
 use self::options::{Options, usage};
 use self::parts::Context;
 use self::peers::Peers;
 use self::site::Site;
 use self::table::{Row, document, markdown};
 use super::floor;
+use super::machine::Head;
 use crate::{command, servers};
 
 /// Of TPC-C.
@@ -44,7 +38,7 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let servers = servers::fetch()?;
     let peers = Peers::find(&options);
     let mut report = Report {
-        head: Head::new(&options, peers.versions())?,
+        head: Head::new(options.shown(), options.runs(), Some(peers.versions()))?,
         rows: Vec::new(),
         troubles: Vec::new(),
     };

@@ -67,6 +67,14 @@ impl Options {
         Ok(())
     }
 
+    /// What each figure is of.
+    pub(super) fn runs(&self) -> String {
+        format!(
+            "medians of {} alternated runs of {} s",
+            self.rounds, self.seconds
+        )
+    }
+
     /// The command as somebody else would type it: what is where on this machine is left out.
     pub(super) fn shown(&self) -> String {
         let mut shown = format!(

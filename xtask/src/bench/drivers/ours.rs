@@ -5,11 +5,11 @@ use std::process::Command;
 use dbdyno_model::Bench;
 
 use super::figures::{Absent, Figure, Run};
-use super::measure::{Failure, Measured, measure};
 use super::site::{Site, Transport};
 use super::told::{Told, timed};
 use super::{LOADERS, WAREHOUSES, oltp};
 use crate::bench;
+use crate::bench::measure::{Failure, Measured, measure};
 
 pub(super) const NAME: &str = "dbdyno";
 /// Of TPC-C.

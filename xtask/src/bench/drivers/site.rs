@@ -10,14 +10,22 @@ use dbdyno_target::connection::connect;
 
 use super::figures::Absent;
 use super::mariadb::{self, Package};
-use super::postgres;
-use super::server::Server;
 use crate::bench::floor::{Floor, Format};
+use crate::bench::postgres;
+use crate::bench::server::Server;
 use crate::command;
 use crate::servers::Servers;
 
 /// How long the server gets to itself before each run.
 const SETTLE: Duration = Duration::from_secs(1);
+
+/// Of PostgreSQL: all of the data in memory, checkpoints by time, and room for a thousand connections.
+const SETTINGS: [(&str, &str); 4] = [
+    ("shared_buffers", "4GB"),
+    ("max_wal_size", "8GB"),
+    ("max_connections", "1100"),
+    ("logging_collector", "off"),
+];
 
 /// The database that sessions are in which are about others.
 const MAINTENANCE: &str = "postgres";
@@ -87,7 +95,7 @@ impl Site {
             Engine::Postgres => {
                 let bin = servers.bin_directories.first().ok_or("no PostgreSQL")?;
                 let libraries = servers.library_path.clone();
-                let server = postgres::start(bin, libraries.as_deref())?;
+                let server = postgres::start(bin, libraries.as_deref(), &SETTINGS)?;
                 let bin = bin.clone();
                 (server, Programs::Postgres { bin, libraries })
             }

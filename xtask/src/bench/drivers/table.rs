@@ -4,10 +4,9 @@ use dbdyno_report::number;
 use serde_json::{Value, json};
 
 use super::contest::Outcome;
-use super::figures::{Absent, Figure, Ratio, Reach, Run, Series};
-
-/// Above this share the hypervisor was part of what was measured.
-const MUCH_STEAL: f64 = 0.05;
+use super::figures::{Absent, Figure, Ratio, Reach, Run};
+use crate::bench::series::{Series, spread};
+use crate::bench::{cells, steal};
 
 /// One figure of ours, where there is one beside a peer's, and what is wanted of it.
 #[derive(Debug, Clone)]
@@ -123,7 +122,7 @@ impl Row {
                 Some(true) => format!("{}: met", self.reach),
                 Some(false) => format!("{}: not met", self.reach),
             },
-            steal_text(&self.steal()),
+            steal::shown(&self.steal()),
         ]
     }
 
@@ -147,53 +146,15 @@ fn missing() -> String {
     number::MISSING.to_owned()
 }
 
-/// `152 (148 to 160)`; a single run has no spread.
-fn spread(middle: f64, series: &Series) -> String {
-    let middle = number::measured(middle);
-    if series.values.len() == 1 {
-        return middle;
-    }
-    let (least, most) = (series.least(), series.most());
-    format!(
-        "{middle} ({} to {})",
-        number::measured(least),
-        number::measured(most)
-    )
-}
-
-fn steal_text(steal: &[f64]) -> String {
-    let most = steal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if most == f64::NEG_INFINITY {
-        return missing();
-    }
-    let much = steal.iter().filter(|steal| **steal > MUCH_STEAL).count();
-    if much == 0 {
-        return number::percent(most);
-    }
-    format!(
-        "**{}**, {much} of {} runs over {}",
-        number::percent(most),
-        steal.len(),
-        number::percent(MUCH_STEAL)
-    )
-}
-
 pub(super) fn markdown(rows: &[Row]) -> String {
     let mut text = String::from(
         "| load | server | figure | ours | peer | theirs | ratio | wanted | steal |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let cells = row.cells().map(|cell| escaped(&cell));
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+        text.push_str(&cells::row(&row.cells()));
     }
     text
-}
-
-/// An error's text may hold what would end the cell.
-fn escaped(cell: &str) -> String {
-    let lines: Vec<&str> = cell.lines().map(str::trim).collect();
-    lines.join(" ").replace('|', "\\|")
 }
 
 pub(super) fn document(head: &Value, rows: &[Row]) -> Value {

@@ -1,7 +1,7 @@
 //! From what a driver tells, and what was measured of it, to the figures of its run.
 
 use super::figures::{Figure, Run};
-use super::measure::Measured;
+use crate::bench::measure::Measured;
 
 /// What a driver's own summary tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

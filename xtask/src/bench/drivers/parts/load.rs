@@ -6,11 +6,11 @@ use super::super::contest::{Contestant, hold};
 use super::super::figures::{Absent, Figure, Reach, Run};
 use super::super::ours;
 use super::super::site::{Engine, Site, Transport};
-use super::super::steal::Times;
 use super::super::table::Row;
 use super::super::{LOADERS, WAREHOUSES};
 use super::Context;
 use crate::bench::floor::Floor;
+use crate::bench::steal::Times;
 
 /// Made and removed by each.
 const DATABASE: &str = "loaded";

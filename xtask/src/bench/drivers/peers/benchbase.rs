@@ -7,11 +7,11 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::super::figures::{Absent, Run};
-use super::super::measure::{Measured, Window, measure_within};
 use super::super::site::{Engine, Site};
 use super::super::told::Told;
 use super::super::{LOADERS, WAREHOUSES};
 use super::not_told;
+use crate::bench::measure::{Measured, Window, measure_within};
 use crate::command;
 
 const NAME: &str = "BenchBase";

@@ -6,11 +6,11 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::super::figures::{Absent, Run};
-use super::super::measure::{Measured, measure};
 use super::super::site::{Engine, Site};
 use super::super::told::{Told, timed};
 use super::super::{LOADERS, WAREHOUSES};
 use super::not_told;
+use crate::bench::measure::{Measured, measure};
 use crate::command;
 
 #[derive(Debug, Clone)]

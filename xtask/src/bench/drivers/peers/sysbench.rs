@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use super::super::figures::{Absent, Run};
-use super::super::measure::measure;
 use super::super::oltp;
 use super::super::site::{Engine, Site, Transport};
 use super::super::told::Told;
 use super::not_told;
+use crate::bench::measure::measure;
 use crate::command;
 
 const NAME: &str = "sysbench";

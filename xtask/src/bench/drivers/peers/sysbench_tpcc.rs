@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::super::figures::{Absent, Run};
-use super::super::machine::revision;
-use super::super::measure::{Measured, measure};
 use super::super::site::{Engine, Site, Transport};
 use super::super::told::timed;
 use super::super::{LOADERS, WAREHOUSES};
 use super::sysbench::{Sysbench, drive};
+use crate::bench::machine::revision;
+use crate::bench::measure::{Measured, measure};
 
 const SCRIPT: &str = "tpcc.lua";
 

@@ -34,7 +34,7 @@ impl Place {
     /// Fresh directories, which the server's account owns.
     pub(super) fn make(name: &str) -> Result<Self, String> {
         let account = Account::for_server().map_err(|error| error.to_string())?;
-        let above = command::root().join("target/bench/drivers");
+        let above = command::root().join("target/bench/servers");
         make_passable(&above)?;
         let own = format!("{name}-{}", std::process::id());
         let place = Self {
@@ -61,7 +61,8 @@ impl Place {
         self.home.join("data")
     }
 
-    fn log(&self) -> PathBuf {
+    /// What the server and its programs say.
+    pub(super) fn log(&self) -> PathBuf {
         self.home.join("log")
     }
 

@@ -1,4 +1,4 @@
-//! Runs a program to its end and says what it used: all drivers are judged by this, ours too.
+//! Runs a program to its end and says what it used: everything that is measured is judged by this.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use dbdyno_target::process::{self, Signal};
 
-use super::figures::Absent;
 use super::steal::Times;
 
-/// How often a running program is looked at.
+/// A running program is looked at this often, and one that has just begun more often: a wait is the
+/// two hundredth part of what it has taken.
 const TICK: Duration = Duration::from_millis(10);
+const LEAST_TICK: Duration = Duration::from_micros(500);
 /// Whatever runs longer hangs.
 const LONGEST: Duration = Duration::from_secs(3_600);
 /// Lines of its last words that are told where it fails.
@@ -44,12 +45,6 @@ pub(super) struct Failure {
     /// None where it did not start, or was killed.
     pub(super) code: Option<i32>,
     pub(super) message: String,
-}
-
-impl From<Failure> for Absent {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure.message)
-    }
 }
 
 pub(super) fn measure(command: &mut Command) -> Result<Measured, Failure> {
@@ -119,7 +114,7 @@ fn wait(child: &mut Child, begun: Instant) -> Result<(ExitStatus, Option<u64>), 
                 let _ = child.wait();
                 return Err(format!("it had not ended after {} s", LONGEST.as_secs()));
             }
-            Ok(None) => std::thread::sleep(TICK),
+            Ok(None) => std::thread::sleep((begun.elapsed() / 200).clamp(LEAST_TICK, TICK)),
             Err(error) => return Err(error.to_string()),
         }
     }

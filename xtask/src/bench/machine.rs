@@ -6,7 +6,6 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::options::Options;
 use crate::command;
 
 #[derive(Debug)]
@@ -17,13 +16,19 @@ pub(super) struct Head {
     dbdyno: String,
     /// Of the servers as they were started.
     pub(super) servers: Vec<String>,
-    peers: Vec<String>,
+    /// None where nobody else is measured.
+    peers: Option<Vec<String>>,
     runs: String,
     command: String,
 }
 
 impl Head {
-    pub(super) fn new(options: &Options, peers: Vec<String>) -> Result<Self, String> {
+    /// `command` is what somebody else would type, `runs` what each figure is of.
+    pub(super) fn new(
+        command: String,
+        runs: String,
+        peers: Option<Vec<String>>,
+    ) -> Result<Self, String> {
         let date = command::read(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
         Ok(Self {
             date: date.trim().to_owned(),
@@ -31,11 +36,8 @@ impl Head {
             dbdyno: revision(&command::root()).unwrap_or_else(|| "of no commit".to_owned()),
             servers: Vec::new(),
             peers,
-            runs: format!(
-                "medians of {} alternated runs of {} s",
-                options.rounds, options.seconds
-            ),
-            command: options.shown(),
+            runs,
+            command,
         })
     }
 
@@ -44,14 +46,18 @@ impl Head {
             true => "none".to_owned(),
             false => names.join(", "),
         };
+        let peers = self
+            .peers
+            .as_ref()
+            .map(|peers| format!(" peers: {};", list(peers)));
         format!(
-            "{}, {}; servers: {}; dbdyno {}; peers: {}; {}, the least and the most in brackets:\n\
+            "{}, {}; servers: {}; dbdyno {};{} {}, the least and the most in brackets:\n\
              `{}`\n",
             self.date,
             self.machine,
             list(&self.servers),
             self.dbdyno,
-            list(&self.peers),
+            peers.unwrap_or_default(),
             self.runs,
             self.command
         )
@@ -118,8 +124,9 @@ mod tests {
 
     #[test]
     fn the_head_names_what_somebody_else_needs_to_repeat_it() {
-        let options = Options::parse(&["--rounds", "5"]).unwrap();
-        let mut head = Head::new(&options, vec!["sysbench 1.0.20".into()]).unwrap();
+        let command = "cargo xtask bench drivers --rounds 5 --seconds 20";
+        let new = |peers| Head::new(command.to_owned(), "medians of 5 runs".to_owned(), peers);
+        let mut head = new(Some(vec!["sysbench 1.0.20".into()])).unwrap();
         head.servers.push("MariaDB 10.11".into());
         let text = head.markdown();
         for part in [
@@ -127,10 +134,12 @@ mod tests {
             "Linux",
             "MariaDB 10.11",
             "sysbench 1.0.20",
-            "5 alternated runs",
+            "medians of 5 runs, the least",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(text.contains("`cargo xtask bench drivers --rounds 5 --seconds 20`"));
+        let alone = new(None).unwrap().markdown();
+        assert!(!alone.contains("peers"), "{alone}");
     }
 }

@@ -1,5 +1,10 @@
 //! What the hypervisor took of this machine's CPU time.
 
+use dbdyno_report::number;
+
+/// Above this share the hypervisor was part of what was measured.
+const MUCH: f64 = 0.05;
+
 /// Ticks of all processors since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
@@ -32,6 +37,24 @@ impl Times {
         let all = later.all.saturating_sub(self.all).max(1);
         later.stolen.saturating_sub(self.stolen) as f64 / all as f64
     }
+}
+
+/// The most of all runs, and how many of them had much.
+pub(super) fn shown(steal: &[f64]) -> String {
+    let most = steal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return number::MISSING.to_owned();
+    }
+    let much = steal.iter().filter(|steal| **steal > MUCH).count();
+    if much == 0 {
+        return number::percent(most);
+    }
+    format!(
+        "**{}**, {much} of {} runs over {}",
+        number::percent(most),
+        steal.len(),
+        number::percent(MUCH)
+    )
 }
 
 #[cfg(test)]

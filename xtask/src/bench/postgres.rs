@@ -1,4 +1,4 @@
-//! PostgreSQL as the drivers are measured on: durable, with the memory that the data need.
+//! A PostgreSQL of a benchmark's own, with the settings that it is measured with.
 
 use std::fs;
 use std::path::Path;
@@ -10,16 +10,12 @@ use super::server::{Place, Server, free_port};
 
 pub(super) const USER: &str = "postgres";
 
-/// All of the data in memory, checkpoints by time, and room for a thousand connections.
-const SETTINGS: [(&str, &str); 4] = [
-    ("shared_buffers", "4GB"),
-    ("max_wal_size", "8GB"),
-    ("max_connections", "1100"),
-    ("logging_collector", "off"),
-];
-
 /// A fresh, empty server. `bin` holds its programs, `libraries` what the machine lacks for them.
-pub(super) fn start(bin: &Path, libraries: Option<&Path>) -> Result<Server, String> {
+pub(super) fn start(
+    bin: &Path,
+    libraries: Option<&Path>,
+    settings: &[(&str, &str)],
+) -> Result<Server, String> {
     let place = Place::make("postgres")?;
     let program = |name: &str| {
         let mut command = Command::new(bin.join(name));
@@ -43,7 +39,7 @@ pub(super) fn start(bin: &Path, libraries: Option<&Path>) -> Result<Server, Stri
         .arg(&place.sockets)
         .args(["-c", "listen_addresses=127.0.0.1"])
         .args(["-c".to_owned(), format!("port={port}")]);
-    for (name, value) in SETTINGS {
+    for (name, value) in settings {
         postgres.args(["-c".to_owned(), format!("{name}={value}")]);
     }
     // It leaves at once, and gives its shared memory back.
