@@ -31,7 +31,7 @@ pub fn catalogue() -> Vec<Rule> {
 /// What all rules say of one set of facts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checked {
-    /// Worst first, then by id.
+    /// Worst first, then by what is at stake, then by id.
     pub findings: Vec<Finding>,
     pub not_assessed: Vec<NotAssessed>,
     /// Ids of the rules that found nothing to say.
@@ -67,6 +67,7 @@ pub fn check(facts: &Facts) -> Checked {
     checked.findings.sort_by(|a, b| {
         b.severity
             .cmp(&a.severity)
+            .then_with(|| b.effect.cmp(&a.effect))
             .then_with(|| a.rule.cmp(&b.rule))
     });
     checked

@@ -79,6 +79,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              a failed fsync stops PostgreSQL",
             disk.name
         ))
+        .keeps_running()
         .evidence("nvme_core.io_timeout", seconds, &fact.origin)
         .host_action(
             "nvme_core.io_timeout=4294967295 in GRUB_CMDLINE_LINUX of /etc/default/grub, then \

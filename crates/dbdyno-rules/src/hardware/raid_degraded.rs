@@ -96,6 +96,7 @@ fn degraded(array: &Array<'_>, missing: u64) -> Result<Outcome, Outcome> {
             "{name} ({}) lacks {missing} of {disks} disks {state}",
             array.level_name()?
         ))
+        .keeps_data()
         .evidence("degraded", missing, &array.raid.degraded_disks.origin)
         .host_action(
             format!(

@@ -83,6 +83,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "{name} is {limit}, and the server may start {wanted} processes: sessions and workers \
              fail before max_connections is reached"
         ))
+        .keeps_running()
         .evidence(&name, limit, origin)
         .evidence(
             "max_connections",

@@ -93,10 +93,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             first.indexes
         ));
     }
-    let mut finding = RULE.finding(format!(
-        "text may sort differently than when its indexes were built: {}",
-        changed.join("; ")
-    ));
+    let mut finding = RULE
+        .finding(format!(
+            "text may sort differently than when its indexes were built: {}",
+            changed.join("; ")
+        ))
+        .keeps_data();
     for one in databases {
         finding = finding
             .evidence(

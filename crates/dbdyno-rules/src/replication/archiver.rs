@@ -84,6 +84,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut finding = RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "archive_mode")
         .evidence("archived", archiver.archived, fact.origin.clone())
         .evidence("failed", archiver.failed, fact.origin.clone());

@@ -87,6 +87,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             until_full(facts, postgres, is_unbounded)
         ))
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size");
     for slot in inactive {
         finding = finding

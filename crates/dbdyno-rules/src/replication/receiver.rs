@@ -79,6 +79,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .evidence(
             "WAL receiver",
             receiver.status.as_deref().unwrap_or("none"),
