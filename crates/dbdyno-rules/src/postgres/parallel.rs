@@ -91,9 +91,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if too_few {
         let processes = value((wanted + OTHER_WORKERS).to_string());
         let why = "the parallel workers that are allowed can start";
-        let costs = "a restart; on standbys it has to be raised first";
+        let restart = "a restart; on standbys it has to be raised first";
         finding =
-            finding.recommend(safe("max_worker_processes", processes, why).giving_up(costs));
+            finding.recommend(safe("max_worker_processes", processes, why).giving_up(restart));
     }
     Ok(finding.into_outcome())
 }
