@@ -219,6 +219,7 @@ fn check_statements(postgres: &Postgres) {
     assert!(statements.statements > 5 && statements.total_ms > 0.0);
     assert!((0.05..60.0).contains(&statements.window_s));
     assert_eq!(statements.age_s.is_some(), postgres.major() >= 14);
+    assert_eq!(statements.jit_ms.is_some(), postgres.major() >= 15);
     let of = |part: &str| {
         let found = statements
             .listed

@@ -16,6 +16,8 @@ pub struct Statements {
     pub total_ms: f64,
     pub temp_blocks_written: u64,
     pub wal_bytes: u64,
+    /// Time spent compiling (JIT), most of it within `total_ms`; from 1.10 on.
+    pub jit_ms: Option<f64>,
     /// Seconds between the two readings of the counters; 0 where they were read once.
     pub window_s: f64,
     /// The one with the largest share of the time first.
@@ -38,6 +40,8 @@ pub struct TrackedStatement {
     pub blocks_read: u64,
     pub temp_blocks_written: u64,
     pub wal_bytes: u64,
+    /// Time spent compiling (JIT); from 1.10 on.
+    pub jit_ms: Option<f64>,
     pub calls_in_window: Option<u64>,
     pub ms_in_window: Option<f64>,
 }

@@ -79,6 +79,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              a failed fsync stops PostgreSQL",
             disk.name
         ))
+        .keeps_running()
         .evidence("nvme_core.io_timeout", seconds, &fact.origin)
         .host_action(
             "nvme_core.io_timeout=4294967295 in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
@@ -93,7 +94,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{devices, finding, healthy, host, not_applicable, ok, unknown};
     use dbdyno_model::host::{BlockDeviceKind, Virtualisation};
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Effect, Fact, Facts};
 
     fn on_amazon(timeout: Fact<u64>) -> Facts {
         let mut facts = healthy();
@@ -115,6 +116,7 @@ mod tests {
     #[test]
     fn the_default_is_found() {
         let finding = finding(&RULE, &on_amazon(known(30)));
+        assert_eq!(finding.effect, Effect::Availability);
         insta::assert_snapshot!(finding.message, @"requests to nvme1n1 fail after 30 s: a stall of the volume becomes an I/O error, and a failed fsync stops PostgreSQL");
     }
 

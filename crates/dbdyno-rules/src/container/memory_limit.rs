@@ -61,14 +61,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ),
         None => (Severity::Info, "it is sized for that".to_owned()),
     };
-    Ok(RULE
-        .finding(format!(
-            "{} of cgroup {} limits the server's memory to {} of the machine's {}: {sized}",
-            limit.control,
-            limit.cgroup,
-            humane_bytes(limit.bytes),
-            humane_bytes(total),
-        ))
+    let finding = RULE.finding(format!(
+        "{} of cgroup {} limits the server's memory to {} of the machine's {}: {sized}",
+        limit.control,
+        limit.cgroup,
+        humane_bytes(limit.bytes),
+        humane_bytes(total),
+    ));
+    // Sized beyond its limit, the server is killed.
+    let finding = if severity == Severity::Warn {
+        finding.keeps_running()
+    } else {
+        finding
+    };
+    Ok(finding
         .severity(severity)
         .evidence(
             &limit.control,
@@ -84,7 +90,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, unknown};
     use dbdyno_model::host::MemoryLimit;
-    use dbdyno_model::{Fact, Facts, Severity};
+    use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn with_limits(limits: &[(&str, &str, u64)]) -> Facts {
         let mut facts = healthy();
@@ -118,6 +124,7 @@ mod tests {
         facts.intent.memory_bytes = Some(8 << 30);
         let finding = finding(&RULE, &facts);
         assert_eq!(finding.severity, Severity::Warn);
+        assert_eq!(finding.effect, Effect::Availability);
         assert!(
             finding
                 .message

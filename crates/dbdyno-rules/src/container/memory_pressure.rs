@@ -102,6 +102,7 @@ fn above(host: &Host) -> Option<Outcome> {
             return Some(
                 finding
                     .severity(Severity::Warn)
+                    .keeps_running()
                     .evidence("oom", times, format!("{path}/memory.events.local"))
                     .host_action(
                         format!("raise memory.max of cgroup {path}, or lower what runs below it"),

@@ -76,6 +76,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              when their hash tables fill it",
             humane_bytes(bytes),
         ))
+        .keeps_running()
         .evidence("/dev/shm", bytes, &fact.origin)
         .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings")
         .host_action(

@@ -2,7 +2,7 @@
 //!
 //! ## What it finds
 //! Less than 10 % of the bytes or inodes free (below 5 % it is critical), or less free than twice
-//! `max_wal_size` on the file system that holds the write-ahead log.
+//! `max_wal_size` on the file system that holds the write-ahead log (below once it is critical).
 //!
 //! ## Why it matters
 //! When the write-ahead log cannot grow, the server panics and shuts down. When the data cannot
@@ -116,12 +116,18 @@ fn shortages(
     if let Some(log) = log_bytes
         && free < log.saturating_mul(2)
     {
+        // The goal itself still fits, until a slot or an archive falls behind.
+        let (severity, than) = if free < log {
+            (Severity::Critical, "less than")
+        } else {
+            (Severity::Warn, "less than twice")
+        };
         let message = format!(
-            "{mount} has {} free, less than twice max_wal_size ({})",
+            "{mount} has {} free, {than} max_wal_size ({})",
             humane_bytes(free),
             humane_bytes(log)
         );
-        found.push((Severity::Critical, message));
+        found.push((severity, message));
     }
     if let Some((severity, percent)) = short(free, total) {
         let (free, total) = (humane_bytes(free), humane_bytes(total));
@@ -186,11 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn less_than_twice_the_log_is_critical() {
+    fn less_than_twice_the_log_is_warned_of() {
         let mut facts = with_free(30 * GIB);
         set(&mut facts, "max_wal_size", "16384");
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"/ has 30 GiB free, less than twice max_wal_size (16 GiB)");
+        assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn no_room_for_the_log_is_critical() {
+        let mut facts = with_free(15 * GIB);
+        set(&mut facts, "max_wal_size", "16384");
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"/ has 15 GiB free, less than max_wal_size (16 GiB)");
         assert_eq!(finding.severity, Severity::Critical);
     }
 

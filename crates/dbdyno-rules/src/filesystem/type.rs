@@ -45,6 +45,9 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("type.rs"),
 };
 
+/// What these do badly costs time and no data.
+const SLOW_ONLY: [&str; 2] = ["btrfs", "ext3"];
+
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
@@ -67,11 +70,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             _ => Severity::Warn,
         };
         let (action, needs) = mend(storage);
-        return Ok(RULE
-            .finding(format!(
-                "{} lies on {}: {why}",
-                storage.path, storage.filesystem
-            ))
+        let finding = RULE.finding(format!(
+            "{} lies on {}: {why}",
+            storage.path, storage.filesystem
+        ));
+        let finding = if SLOW_ONLY.contains(&storage.filesystem.as_str()) {
+            finding
+        } else {
+            finding.keeps_data()
+        };
+        return Ok(finding
             .severity(severity)
             .evidence("file system", &storage.filesystem, &host.data.origin)
             .evidence(
@@ -144,7 +152,7 @@ fn mend(storage: &Storage) -> (String, Needs) {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, storage, unknown};
-    use dbdyno_model::{Fact, Facts, Needs, Severity};
+    use dbdyno_model::{Effect, Fact, Facts, Needs, Severity};
 
     fn on(filesystem: &str, options: &[&str]) -> Facts {
         let mut facts = healthy();
@@ -161,6 +169,15 @@ mod tests {
         let finding = finding(&RULE, &on("overlay", &["rw"]));
         insta::assert_snapshot!(finding.message, @"/var/lib/dbdyno/lab/data lies on overlay: the data vanish with the container");
         assert_eq!(finding.severity, Severity::Warn);
+        assert_eq!(finding.effect, Effect::Durability);
+    }
+
+    #[test]
+    fn what_is_slow_alone_is_no_matter_of_data() {
+        for filesystem in ["btrfs", "ext3"] {
+            let finding = finding(&RULE, &on(filesystem, &["rw"]));
+            assert_eq!(finding.effect, Effect::Operation, "{filesystem}");
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn pg_wal(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, unknown};
+    use crate::testing::{devices, finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::host::{BlockDeviceKind, Storage, Virtualisation};
     use dbdyno_model::{Fact, Facts};
 
@@ -155,5 +155,15 @@ mod tests {
     #[test]
     fn a_virtual_disk_is_unknown() {
         assert!(unknown(&RULE, &healthy()).starts_with("IOPS and throughput limits of vda"));
+    }
+
+    #[test]
+    fn storage_without_a_disk_of_its_own_is_not_applicable() {
+        let mut facts = bare_metal("sda", "sda", true);
+        devices(&mut facts, Vec::clear);
+        assert_eq!(
+            not_applicable(&RULE, &facts),
+            "the storage shows no disk of its own"
+        );
     }
 }

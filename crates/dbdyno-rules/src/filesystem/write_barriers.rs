@@ -118,6 +118,7 @@ fn refused(host: &Host, storage: &Storage) -> Option<Outcome> {
              the next mount fails"
         ))
         .severity(Severity::Warn)
+        .keeps_running()
         .evidence(
             "options in fstab",
             options.join(","),

@@ -88,6 +88,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(wants),
             humane_bytes(total)
         ))
+        .keeps_running()
         .evidence("c_max", cache, &host.zfs_cache_max_bytes.origin)
         .evidence("MemTotal", total, &host.memory.total_bytes.origin)
         .host_action(action, Needs::Online)

@@ -116,11 +116,20 @@ pub fn page_table_saving_bytes(shared_buffers: u64) -> u64 {
     shared_buffers / 512
 }
 
+/// Huge pages that hold so many bytes; none for pages of 0 bytes.
+///
+/// Source: <https://www.postgresql.org/docs/current/kernel-resources.html#LINUX-HUGE-PAGES>
+pub fn huge_pages_for(bytes: u64, page_bytes: u64) -> Option<u64> {
+    (page_bytes > 0).then(|| bytes.div_ceil(page_bytes))
+}
+
 /// Bytes that the kernel lets be promised under `vm.overcommit_memory = 2`.
 ///
 /// Source: <https://docs.kernel.org/mm/overcommit-accounting.html>
 pub fn commit_limit_bytes(memory: u64, huge_pages: u64, swap: u64, ratio_percent: u64) -> u64 {
-    swap + memory.saturating_sub(huge_pages) / 100 * ratio_percent
+    let ordinary = memory.saturating_sub(huge_pages);
+    let share = u128::from(ordinary) * u128::from(ratio_percent) / 100;
+    swap.saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -187,5 +196,23 @@ mod tests {
             commit_limit_bytes(64 * gb, 20 * gb, 4 * gb, 80),
             39_200_000_000
         );
+    }
+
+    #[test]
+    fn the_article_s_limit_of_3_gb_takes_2_gb_of_swap_beside_2_gb_of_memory() {
+        let gb = 1_000_000_000;
+        assert_eq!(commit_limit_bytes(2 * gb, 0, 2 * gb, 50), 3 * gb);
+        assert_eq!(commit_limit_bytes(2 * gb, 0, 0, 50), gb);
+        assert_eq!(commit_limit_bytes(u64::MAX, 0, 1, 200), u64::MAX);
+    }
+
+    #[test]
+    fn the_article_s_postmaster_needs_one_huge_page_more_than_it_says() {
+        // VmPeak of 180,932 kB in pages of 2,048: the article's script cuts 88.3 off to 88.
+        assert_eq!(180_932_u64 / 2048, 88);
+        assert_eq!(huge_pages_for(180_932 * KIB, 2 * MIB), Some(89));
+        assert_eq!(huge_pages_for(176 * MIB, 2 * MIB), Some(88));
+        assert_eq!(huge_pages_for(1, 0), None);
+        assert_eq!(huge_pages_for(u64::MAX, 1), Some(u64::MAX));
     }
 }

@@ -96,6 +96,7 @@ fn degraded(array: &Array<'_>, missing: u64) -> Result<Outcome, Outcome> {
             "{name} ({}) lacks {missing} of {disks} disks {state}",
             array.level_name()?
         ))
+        .keeps_data()
         .evidence("degraded", missing, &array.raid.degraded_disks.origin)
         .host_action(
             format!(
@@ -123,7 +124,7 @@ fn cap(name: &str) -> String {
 mod tests {
     use super::RULE;
     use crate::testing::{array, finding, healthy, not_applicable, ok, unknown, with_array};
-    use dbdyno_model::{Fact, Facts, Severity};
+    use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn in_state(missing: u64, action: &str) -> Facts {
         let mut facts = with_array("raid6", 6);
@@ -139,6 +140,7 @@ mod tests {
         let finding = finding(&RULE, &in_state(1, "recover"));
         insta::assert_snapshot!(finding.message, @"md0 (RAID 6) lacks 1 of 6 disks and is being rebuilt");
         assert_eq!(finding.severity, Severity::Critical);
+        assert_eq!(finding.effect, Effect::Durability);
         assert_eq!(finding.host_actions.len(), 2);
     }
 

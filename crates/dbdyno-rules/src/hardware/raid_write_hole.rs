@@ -78,6 +78,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             array.level_name()?
         ))
         .severity(severity)
+        .keeps_data()
         .evidence(
             "consistency_policy",
             policy,

@@ -11,9 +11,9 @@
 //! power-loss protection acknowledge a flush at once.
 //!
 //! ## What to do
-//! Measure the flush (`dbdyno storage`, pg_test_fsync). Above 1 ms, put the write-ahead log on a
-//! drive with power-loss protection or let commits share a flush. Never switch flushes off: writing
-//! `write_cache` changes what the kernel believes, not what the drive does.
+//! Measure the flush (pg_test_fsync). Above 1 ms, put the write-ahead log on a drive with power-loss
+//! protection or let commits share a flush. Never switch flushes off: writing `write_cache` changes
+//! what the kernel believes, not what the drive does.
 //!
 //! ## Risk
 //! None.
@@ -72,7 +72,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         if cache != "write through" {
             return Err(Outcome::Unknown(format!(
                 "fsync latency of {}: not collected; its cache is \"{cache}\" and the latency \
-                 would tell whether it is protected (dbdyno storage measures it)",
+                 would tell whether it is protected (pg_test_fsync measures it)",
                 disk.name
             )));
         }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_write_back_cache_waits_for_its_flush_latency() {
         let why = unknown(&RULE, &with_cache("write back"));
-        insta::assert_snapshot!(why, @r#"fsync latency of nvme0n1: not collected; its cache is "write back" and the latency would tell whether it is protected (dbdyno storage measures it)"#);
+        insta::assert_snapshot!(why, @r#"fsync latency of nvme0n1: not collected; its cache is "write back" and the latency would tell whether it is protected (pg_test_fsync measures it)"#);
     }
 
     #[test]

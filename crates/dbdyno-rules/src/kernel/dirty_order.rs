@@ -1,5 +1,4 @@
-//! The background limit on dirty pages is not below the foreground one, or nothing is written by
-//! age.
+//! Dirty pages are written in the background too late, or never by their age.
 //!
 //! ## What it finds
 //! `vm.dirty_background_*` at or above `vm.dirty_*`, or `vm.dirty_writeback_centisecs` of 0.

@@ -65,6 +65,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              wrong",
             libc.path
         ))
+        .keeps_data()
         .evidence("C library", &libc.path, &process.libc.origin)
         .host_action(
             "after the restart: SELECT collname, collversion, \

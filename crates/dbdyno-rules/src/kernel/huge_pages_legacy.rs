@@ -28,7 +28,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_size::Pool;
-use crate::formulas::memory::page_table_saving_bytes;
+use crate::formulas::memory::{huge_pages_for, page_table_saving_bytes};
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, need_ref, server, setting_number, setting_text,
     settle,
@@ -81,10 +81,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let process = need_ref(&host.server_process, "the server's process")?;
     let shared = &process.shared_memory_bytes;
     let bytes = need(shared, "the server's shared mapping")?;
-    if pool.page_bytes == 0 {
-        return Err(Outcome::Unknown("size of a huge page: it is 0".to_owned()));
-    }
-    let exact = bytes.div_ceil(pool.page_bytes);
+    let exact = huge_pages_for(bytes, pool.page_bytes)
+        .ok_or_else(|| Outcome::Unknown("size of a huge page: it is 0".to_owned()))?;
     if pool.total >= exact {
         return Ok(Outcome::Ok);
     }

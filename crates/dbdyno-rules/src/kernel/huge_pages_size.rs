@@ -29,6 +29,7 @@ use dbdyno_model::host::Memory;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::formulas::memory::page_table_saving_bytes;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
 };
@@ -44,8 +45,6 @@ pub(super) const RULE: Rule = Rule {
 
 const LARGE_BUFFERS_BYTES: u64 = 8 << 30;
 const PAGE_TABLES_SHARE: f64 = 0.02;
-/// A page table entry of 8 bytes maps 4 KiB.
-const PAGE_TABLE_DIVISOR: u64 = 512;
 
 /// The host's huge pages of the default size.
 pub(super) struct Pool {
@@ -144,7 +143,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "{} of shared memory lie in 4 KiB pages, which costs up to {} of page tables a \
              backend: {needed} huge pages of {page} are needed and none is reserved",
             humane_bytes(needed * pool.page_bytes),
-            humane_bytes(buffers / PAGE_TABLE_DIVISOR),
+            humane_bytes(page_table_saving_bytes(buffers)),
         ))
         .evidence("shared_memory_size_in_huge_pages", needed, "pg_settings")
         .evidence(

@@ -63,6 +63,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 humane_number(rate)
             ))
             .severity(Severity::Warn)
+            .keeps_running()
             .evidence(
                 "ListenOverflows per second",
                 humane_number(rate),

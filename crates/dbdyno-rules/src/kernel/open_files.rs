@@ -60,6 +60,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "{connections} connections with {per_process} files each may open {wanted} files, \
                  and fs.file-max is {file_max}"
             ))
+            .keeps_running()
             .evidence("fs.file-max", file_max, origin)
             .evidence("max_files_per_process", per_process, "pg_settings")
             .host_action(
@@ -81,6 +82,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "the server's process may open {limit} files, fewer than its max_files_per_process \
                  of {per_process}"
             ))
+            .keeps_running()
             .evidence(LIMIT, limit, format!("/proc/{}/limits", process.pid))
             .host_action(action(host, per_process), Needs::Restart)
             .into_outcome()),

@@ -32,6 +32,7 @@ use dbdyno_model::host::Memory;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::overcommit_conflict::runs_mongodb;
+use crate::formulas::memory::commit_limit_bytes;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -77,7 +78,7 @@ impl Commit {
 
     /// The kernel's limit under this `vm.overcommit_ratio`.
     pub(super) fn limit(&self, ratio: u64) -> u64 {
-        self.swap + (u128::from(self.ordinary) * u128::from(ratio) / 100) as u64
+        commit_limit_bytes(self.ordinary, 0, self.swap, ratio)
     }
 
     /// The smallest ratio that leaves room; none where even the largest does not.

@@ -78,6 +78,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "vm.overcommit_memory is {mode} on a host of PostgreSQL and MongoDB: that is against \
              {loser}"
         ))
+        .keeps_running()
         .evidence("vm.overcommit_memory", mode, origin)
         .host_action(
             "vm.overcommit_memory = 0 in /etc/sysctl.d/90-dbdyno.conf, and OOMScoreAdjust=-1000 \

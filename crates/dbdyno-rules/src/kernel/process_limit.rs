@@ -83,6 +83,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "{name} is {limit}, and the server may start {wanted} processes: sessions and workers \
              fail before max_connections is reached"
         ))
+        .keeps_running()
         .evidence(&name, limit, origin)
         .evidence(
             "max_connections",
@@ -138,7 +139,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, host, not_applicable, ok, process, set, unknown};
     use dbdyno_model::host::Cgroup;
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Effect, Fact, Facts};
 
     fn with_limits(tasks_max: Option<u64>, processes: Option<u64>) -> Facts {
         let mut facts = healthy();
@@ -159,6 +160,7 @@ mod tests {
         let mut facts = with_limits(Some(120), None);
         set(&mut facts, "max_connections", "300");
         let finding = finding(&RULE, &facts);
+        assert_eq!(finding.effect, Effect::Availability);
         assert!(finding.message.starts_with(
             "pids.max of cgroup /sys/fs/cgroup/system.slice/postgresql.service is 120, and the \
              server may start 3"

@@ -71,6 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .finding(format!(
             "systemd-logind removes the server's shared memory when user {user} logs out"
         ))
+        .keeps_running()
         .evidence("RemoveIPC", "yes", &host.removes_ipc.origin)
         .evidence("user of the server", user, &process.uid.origin)
         .host_action(

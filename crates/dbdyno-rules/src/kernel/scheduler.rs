@@ -3,6 +3,7 @@
 //! ## What it finds
 //! `bfq` under a database; anything but `none` on NVMe and virtio disks; anything but `none` or
 //! `mq-deadline` on other solid-state disks; anything but `mq-deadline` on rotating disks.
+//! `mq-deadline` where `none` is better, the kernel's choice for disks with one queue, is only told.
 //!
 //! ## Why it matters
 //! A fast device orders its queue itself, and a scheduler above it only adds locks and latency. A
@@ -71,7 +72,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             format!("of {} is {now} and should be {better}", device.name)
         })
         .collect();
-    let mut finding = RULE.finding(format!("the I/O scheduler {}", named.join(", ")));
+    let severity = if wrong.iter().all(|(device, _)| is_mild(device)) {
+        Severity::Info
+    } else {
+        RULE.severity
+    };
+    let mut finding = RULE
+        .finding(format!("the I/O scheduler {}", named.join(", ")))
+        .severity(severity);
     for (device, better) in wrong {
         let now = need_ref(&device.scheduler, "scheduler")?;
         finding = finding.evidence("scheduler", now, &device.scheduler.origin).host_action(
@@ -84,6 +92,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         );
     }
     Ok(finding.into_outcome())
+}
+
+/// Costs some latency and lets nothing starve; it is never wrong where a disk rotates.
+fn is_mild(device: &BlockDevice) -> bool {
+    let now = device.scheduler.value().map(String::as_str);
+    matches!(now, Some("mq-deadline" | "deadline"))
 }
 
 enum Judgement {
@@ -130,7 +144,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, unknown};
     use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Virtualisation};
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Fact, Facts, Severity};
 
     fn bare_metal(kind: BlockDeviceKind, rotational: bool, scheduler: Fact<String>) -> Facts {
         let mut facts = healthy();
@@ -180,6 +194,14 @@ mod tests {
             &RULE,
             &bare_metal(BlockDeviceKind::Disk, true, named("none")),
         );
+    }
+
+    #[test]
+    fn what_the_kernel_chose_for_one_queue_is_only_told() {
+        let told = bare_metal(BlockDeviceKind::Virtio, false, named("mq-deadline"));
+        assert_eq!(finding(&RULE, &told).severity, Severity::Info);
+        let wrong = bare_metal(BlockDeviceKind::Virtio, false, named("bfq"));
+        assert_eq!(finding(&RULE, &wrong).severity, Severity::Warn);
     }
 
     #[test]

@@ -16,8 +16,8 @@
 //! None to data. The table is sampled more often.
 //!
 //! ## When it does not apply
-//! Tables that hardly change. Parents of partitions are never analysed by autovacuum: run ANALYZE
-//! on them by hand.
+//! Tables that hardly change; standbys, where the primary analyses. Parents of partitions are never
+//! analysed by autovacuum: run ANALYZE on them by hand.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-STATISTICS>
@@ -30,7 +30,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 use super::tables;
 use crate::postgres::settings::SettingEvidence;
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
-use crate::scope::{LISTED, ScopeExt, humane_count};
+use crate::scope::{LISTED, ScopeExt, humane_count, on_primary};
 use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -55,6 +55,7 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "analysing")?;
     let mut coarse: Vec<(&Table, f64)> = Vec::new();
     for table in need_ref(&postgres.tables, "tables")? {
         let scale = tables::own_or_server(postgres, table, "autovacuum_analyze_scale_factor")?;

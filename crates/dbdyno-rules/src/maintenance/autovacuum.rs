@@ -4,8 +4,9 @@
 //! `autovacuum` or `track_counts` off, or a table with `autovacuum_enabled=false`.
 //!
 //! ## Why it matters
-//! Dead rows are never removed and statistics never renewed: tables and indexes grow, plans go
-//! wrong, and once transaction ids run out the server refuses to write.
+//! Dead rows are never removed and statistics never renewed: tables and indexes grow until the disk
+//! is full, and plans go wrong. Only the vacuums that are forced before transaction ids run out
+//! still come, all at once and at the worst moment.
 //!
 //! ## What to do
 //! Set both to on. For a table: `ALTER TABLE … RESET (autovacuum_enabled)`. What made someone
@@ -51,10 +52,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
     if !off.is_empty() {
-        let mut finding = RULE.finding(format!(
-            "{} off: dead rows are never removed",
-            off.join(" and ")
-        ));
+        let mut finding = RULE
+            .finding(format!(
+                "{} off: dead rows are never removed",
+                off.join(" and ")
+            ))
+            .keeps_running();
         for name in off {
             finding = finding.shows(postgres, name).recommend(safe(
                 name,
@@ -107,8 +110,8 @@ fn is_off(value: &str) -> bool {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, set, unknown};
-    use dbdyno_model::Fact;
     use dbdyno_model::postgres::{Table, TableTotals};
+    use dbdyno_model::{Effect, Fact};
 
     #[test]
     fn off_is_found_and_switched_on() {
@@ -117,6 +120,7 @@ mod tests {
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"autovacuum off: dead rows are never removed");
         assert_eq!(finding.recommendations[0].setting, "autovacuum");
+        assert_eq!(finding.effect, Effect::Availability);
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! restart.
 //!
 //! ## When it does not apply
-//! Servers on which a worker is free.
+//! Servers on which a worker is free; standbys, which have none.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
@@ -29,6 +29,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 use super::tables;
 use crate::postgres::settings::{self, SettingEvidence, value};
 use crate::rule::{FindingExt, RecommendationExt, Rule, need_ref, safe, server, settle};
+use crate::scope::on_primary;
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.autovacuum_workers",
@@ -51,6 +52,7 @@ const MOST_WORKERS: f64 = 10.0;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "vacuuming")?;
     let activity = need_ref(&postgres.activity, "activity")?;
     let allowed = settings::number(postgres, "autovacuum_max_workers")?;
     if (activity.autovacuum_workers as f64) < allowed {

@@ -22,7 +22,7 @@
 //! pages as the server lays them out, with alignment and without the bitmap of nulls. It is wrong
 //! for tables that changed much since they were analysed, and knows nothing of TOAST.
 //! `pgstattuple_approx` reads the table and knows. A table about to grow needs no rewrite. Some
-//! room in a table that is updated is as it should be.
+//! room in a table that is updated is as it should be. A standby has its primary's files.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/storage-page-layout.html>
@@ -37,7 +37,7 @@ use super::tables;
 use crate::formulas::bloat::heap_pages;
 use crate::formulas::{GIB, PAGE_BYTES};
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
-use crate::scope::{LISTED, ScopeExt};
+use crate::scope::{LISTED, ScopeExt, on_primary};
 use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -72,6 +72,7 @@ struct Bloated<'a> {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "rewriting a table")?;
     let tables = need_ref(&postgres.tables, "tables")?;
     let mut bloated: Vec<Bloated<'_>> = tables.iter().filter_map(estimate).collect();
     let unknown = tables.iter().filter(|table| is_unknown(table)).count();

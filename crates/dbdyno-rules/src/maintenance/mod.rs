@@ -32,8 +32,33 @@ pub const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use dbdyno_model::postgres::Postgres;
-    use dbdyno_model::{Facts, Outcome};
+    use dbdyno_model::postgres::{Postgres, ReplicationRole};
+    use dbdyno_model::{Fact, Facts, Outcome};
+
+    use crate::testing::{healthy, postgres};
+
+    /// A standby's own counters of dead and changed rows stand still, and pass as a healthy table's.
+    #[test]
+    fn what_the_primary_does_is_not_judged_by_a_standby_s_counters() {
+        let mut facts = healthy();
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "pg_is_in_recovery()");
+        for rule in [
+            super::analyze_threshold::RULE,
+            super::autovacuum_workers::RULE,
+            super::bloat::RULE,
+            super::index_bloat::RULE,
+            super::never_analyzed::RULE,
+            super::vacuum_io_rate::RULE,
+            super::vacuum_threshold::RULE,
+        ] {
+            let outcome = (rule.check)(&facts);
+            assert!(
+                matches!(outcome, Outcome::NotApplicable(_)),
+                "{}: {outcome:?}",
+                rule.id
+            );
+        }
+    }
 
     #[test]
     fn no_rule_passes_or_finds_what_was_not_read() {

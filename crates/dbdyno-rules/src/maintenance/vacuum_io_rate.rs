@@ -19,10 +19,10 @@
 //! None to data. Vacuum takes a larger share of the storage.
 //!
 //! ## When it does not apply
-//! Servers whose tables are vacuumed in time. What is counted is a lower bound: one page changed
-//! for each dead row, none in the indexes, and only the tables of the connected database that are
-//! read in full. A table with a cost limit or delay of its own leaves the shared limit and is not
-//! counted.
+//! Servers whose tables are vacuumed in time; standbys. What is counted is a lower bound: one page
+//! changed for each dead row, none in the indexes, and only the tables of the connected database
+//! that are read in full. A table with a cost limit or delay of its own leaves the shared limit and
+//! is not counted.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
@@ -40,7 +40,7 @@ use crate::postgres::settings::{self, SettingEvidence, value};
 use crate::rule::{
     FindingExt, RecommendationExt, Rule, humane_bytes, need_ref, safe, server, settle,
 };
-use crate::scope::ScopeExt;
+use crate::scope::{ScopeExt, on_primary};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.vacuum_io_rate",
@@ -62,6 +62,7 @@ const OTHER_LIMIT: f64 = 400.0;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "vacuuming")?;
     let overdue = tables::overdue(postgres)?;
     let bytes: u64 = overdue.iter().map(|table| table.size_bytes).sum();
     let delay = automatic(

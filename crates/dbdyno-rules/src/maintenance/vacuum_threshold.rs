@@ -17,8 +17,8 @@
 //! None to data. The table is vacuumed more often, for a shorter time.
 //!
 //! ## When it does not apply
-//! Tables that hardly change; from PostgreSQL 18 `autovacuum_vacuum_max_threshold` bounds the
-//! threshold at 100 million.
+//! Tables that hardly change; standbys, where the primary vacuums. From PostgreSQL 18
+//! `autovacuum_vacuum_max_threshold` bounds the threshold at 100 million.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
@@ -32,7 +32,7 @@ use super::schedule::{Schedule, schedule};
 use super::tables;
 use crate::formulas::vacuum::scale_factor_for;
 use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
-use crate::scope::{HOUR_S, LISTED, ScopeExt, humane_time};
+use crate::scope::{HOUR_S, LISTED, ScopeExt, humane_time, on_primary};
 use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -63,6 +63,7 @@ const CHANGING_SHARE: f64 = 0.1;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "vacuuming")?;
     let tables = need_ref(&postgres.tables, "tables")?;
     let mut late: Vec<(&Table, Schedule)> = Vec::new();
     for table in tables {

@@ -64,10 +64,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .iter()
         .map(|(one, count)| format!("{count} in {}", name(one)))
         .collect();
-    let mut finding = RULE.finding(format!(
-        "pages did not read as they were written: {}",
-        names.join(", ")
-    ));
+    let mut finding = RULE
+        .finding(format!(
+            "pages did not read as they were written: {}",
+            names.join(", ")
+        ))
+        .keeps_data();
     for (one, count) in &damaged {
         let last = one.checksum_last_failure.as_deref().unwrap_or("unknown");
         finding = finding.evidence(

@@ -108,6 +108,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut finding = RULE
         .finding(format!("{} {what}{more}", worst.place))
         .severity(severity);
+    if found.iter().any(|(rule, ..)| rule.error.is_some()) {
+        finding = finding.keeps_running();
+    }
     for (rule, _, what) in &found {
         let shown = rule.error.as_deref().unwrap_or(what);
         finding = finding.evidence(&rule.place, shown, fact.origin.clone());
@@ -125,7 +128,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
     use dbdyno_model::postgres::{AccessRule, Reach};
-    use dbdyno_model::{Fact, Facts, Severity};
+    use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn rule(line: u32, kind: &str, reach: Reach, method: &str) -> AccessRule {
         AccessRule {
@@ -176,6 +179,7 @@ mod tests {
             finding.evidence[0].value,
             "invalid authentication method \"…\""
         );
+        assert_eq!(finding.effect, Effect::Availability);
     }
 
     #[test]

@@ -93,10 +93,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             first.indexes
         ));
     }
-    let mut finding = RULE.finding(format!(
-        "text may sort differently than when its indexes were built: {}",
-        changed.join("; ")
-    ));
+    let mut finding = RULE
+        .finding(format!(
+            "text may sort differently than when its indexes were built: {}",
+            changed.join("; ")
+        ))
+        .keeps_data();
     for one in databases {
         finding = finding
             .evidence(
@@ -149,7 +151,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown};
     use dbdyno_model::postgres::{CollationUse, DatabaseLocale};
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Effect, Fact, Facts};
 
     fn sorted(version: Option<&str>, actual: Option<&str>, collations: Vec<CollationUse>) -> Facts {
         let mut facts = healthy();
@@ -169,6 +171,7 @@ mod tests {
     #[test]
     fn a_database_under_a_new_library_is_found() {
         let finding = finding(&RULE, &sorted(Some("2.31"), Some("2.36"), Vec::new()));
+        assert_eq!(finding.effect, Effect::Durability);
         assert_eq!(
             finding.message,
             "text may sort differently than when its indexes were built: 1 database(s), first Shop (made with 2.31, now 2.36)"

@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! Settings that wait for a restart, lines in the configuration files that the server refused, and
-//! access paths (`enable_*`) switched off for everyone.
+//! access paths (`enable_*`) switched off for everyone. Lines that a later one overrides are only
+//! told.
 //!
 //! ## Why it matters
 //! The next restart changes the server without anyone deciding it, or fails. A planner method that
@@ -44,6 +45,9 @@ fn check(facts: &Facts) -> Outcome {
 /// More names than this are counted, not listed.
 const LISTED: usize = 5;
 
+/// How the collector words a line that a later one wins over.
+const SHADOWED: &str = " is overridden by ";
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let pending = names(postgres, |_, setting| setting.pending_restart);
@@ -54,11 +58,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             && setting.is_set_by_user()
     });
     let none = Vec::new();
-    let errors = if pending.is_empty() && disabled.is_empty() {
+    let lines = if pending.is_empty() && disabled.is_empty() {
         need_ref(&postgres.file_errors, "errors in the configuration files")?
     } else {
         postgres.file_errors.value().unwrap_or(&none)
     };
+    let (shadowed, others): (Vec<&String>, Vec<&String>) =
+        lines.iter().partition(|line| line.contains(SHADOWED));
+    let errors: Vec<&String> = others
+        .into_iter()
+        .filter(|line| !is_pending(line, &pending))
+        .collect();
     let mut drifts = Vec::new();
     if !pending.is_empty() {
         drifts.push(format!("{} wait for a restart", listed(&pending)));
@@ -73,15 +83,34 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if !disabled.is_empty() {
         drifts.push(format!("{} off for everyone", listed(&disabled)));
     }
+    // What ALTER SYSTEM sets stands in postgresql.conf as well: a word for who reads only there.
+    let severity = if drifts.is_empty() {
+        Severity::Info
+    } else {
+        RULE.severity
+    };
+    if let Some(first) = shadowed.first() {
+        drifts.push(format!(
+            "{} line(s) have no effect, first: {first}",
+            shadowed.len()
+        ));
+    }
     if drifts.is_empty() {
         return Ok(Outcome::Ok);
     }
-    let mut finding = RULE.finding(drifts.join("; "));
+    let mut finding = RULE.finding(drifts.join("; ")).severity(severity);
+    if !errors.is_empty() {
+        finding = finding.keeps_running();
+    }
     for name in pending.iter().chain(&disabled) {
         finding = finding.shows(postgres, name);
     }
+    let origin = &postgres.file_errors.origin;
     for error in errors {
-        finding = finding.evidence("error", error, postgres.file_errors.origin.clone());
+        finding = finding.evidence("error", error, origin);
+    }
+    for line in shadowed.iter().take(LISTED) {
+        finding = finding.evidence("without effect", line, origin);
     }
     if !pending.is_empty() {
         finding = finding.host_action(
@@ -96,6 +125,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         );
     }
     Ok(finding.into_outcome())
+}
+
+/// The server calls a line that waits for a restart an error, too.
+fn is_pending(line: &str, pending: &[String]) -> bool {
+    let line = line.to_ascii_lowercase();
+    pending.iter().any(|name| {
+        let waits = format!(": {name}: setting could not be applied");
+        line.ends_with(&waits.to_ascii_lowercase())
+    })
 }
 
 fn names(
@@ -132,7 +170,7 @@ fn place(postgres: &Postgres, name: &str) -> String {
 mod tests {
     use super::RULE;
     use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::Fact;
+    use dbdyno_model::{Effect, Fact, Severity};
 
     #[test]
     fn a_pending_restart_and_a_refused_line_are_found() {
@@ -148,6 +186,49 @@ mod tests {
             "pg_file_settings",
         );
         insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers wait for a restart; the files have 1 error(s), first: postgresql.conf:12: work_mem = 4 GB");
+    }
+
+    #[test]
+    fn a_line_that_waits_for_a_restart_is_no_error() {
+        let mut facts = healthy();
+        let server = postgres(&mut facts);
+        server
+            .settings
+            .get_mut("shared_buffers")
+            .unwrap()
+            .pending_restart = true;
+        server.file_errors = Fact::known(
+            vec!["auto.conf:3: Shared_Buffers: setting could not be applied".into()],
+            "pg_file_settings",
+        );
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.message, "shared_buffers wait for a restart");
+        assert_eq!(found.effect, Effect::Operation);
+    }
+
+    #[test]
+    fn a_line_that_another_overrides_is_only_told() {
+        let mut facts = healthy();
+        postgres(&mut facts).file_errors = Fact::known(
+            vec!["a.conf:1: work_mem is overridden by auto.conf:1".into()],
+            "pg_file_settings",
+        );
+        let found = finding(&RULE, &facts);
+        insta::assert_snapshot!(found.message, @"1 line(s) have no effect, first: a.conf:1: work_mem is overridden by auto.conf:1");
+        assert_eq!(found.severity, Severity::Info);
+        assert_eq!(found.evidence.len(), 1);
+    }
+
+    #[test]
+    fn a_refused_line_may_keep_the_server_from_starting() {
+        let mut facts = healthy();
+        postgres(&mut facts).file_errors = Fact::known(
+            vec!["a.conf:3: port: setting could not be applied".into()],
+            "pg_file_settings",
+        );
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.severity, Severity::Warn);
+        assert_eq!(found.effect, Effect::Availability);
     }
 
     #[test]

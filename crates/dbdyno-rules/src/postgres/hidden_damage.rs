@@ -56,10 +56,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if on.is_empty() {
         return Ok(Outcome::Ok);
     }
-    let mut finding = RULE.finding(format!(
-        "{} on for everyone: damaged pages are passed over without a word",
-        on.join(" and ")
-    ));
+    let mut finding = RULE
+        .finding(format!(
+            "{} on for everyone: damaged pages are passed over without a word",
+            on.join(" and ")
+        ))
+        .keeps_data();
     for name in on {
         finding = finding.shows(postgres, name).recommend(
             safe(name, value("off"), "damage is reported where it is met")

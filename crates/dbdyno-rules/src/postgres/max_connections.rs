@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! More than 85 % of the connections in use; more than 300 allowed while fewer than four a CPU
-//! work; or a declared load with more connections than are allowed.
+//! work, which is warned of only where more than 300 are connected; or a declared load with more
+//! connections than are allowed.
 //!
 //! ## Why it matters
 //! Every connection is a process. Beyond a few a CPU they only wait for each other, take memory,
@@ -59,19 +60,42 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let activity = need_ref(&postgres.activity, "activity")?;
     let free_for_all = allowed.saturating_sub(reserved);
     let share = activity.connections as f64 / free_for_all.max(1) as f64;
-    let cpus = need(&machine::cpus(facts), "CPUs")?;
-    let why = if share > USED_SHARE {
-        format!("{} of {free_for_all} are in use", activity.connections)
-    } else if allowed > MANY && activity.active < u64::from(cpus) * 4 {
-        format!(
+    let cpus_fact = machine::cpus(facts);
+    let (severity, why) = if share > USED_SHARE {
+        let used = format!("{} of {free_for_all} are in use", activity.connections);
+        (Severity::Warn, used)
+    } else if allowed <= MANY {
+        return Ok(Outcome::Ok);
+    } else {
+        let cpus = need(&cpus_fact, "CPUs")?;
+        if activity.active >= u64::from(cpus) * 4 {
+            return Ok(Outcome::Ok);
+        }
+        // What is merely allowed costs little: sessions that are there do.
+        let severity = if activity.connections > MANY {
+            Severity::Warn
+        } else {
+            Severity::Info
+        };
+        let few = format!(
             "only {} work at the same time on {cpus} CPUs",
             activity.active
-        )
-    } else {
-        return Ok(Outcome::Ok);
+        );
+        (severity, few)
     };
-    Ok(RULE
+    let size = cpus_fact.get().map_or(
+        "two to four server connections for each CPU".to_owned(),
+        |cpus| format!("{} to {} server connections", cpus * 2, cpus * 4),
+    );
+    let finding = RULE
         .finding(format!("max_connections is {allowed}: {why}"))
+        .severity(severity);
+    let finding = if share > USED_SHARE {
+        finding.keeps_running()
+    } else {
+        finding
+    };
+    Ok(finding
         .shows(postgres, "max_connections")
         .evidence(
             "connections",
@@ -80,11 +104,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         )
         .evidence("active", activity.active, postgres.activity.origin.clone())
         .host_action(
-            format!(
-                "a pooler in transaction mode with {} to {} server connections",
-                cpus * 2,
-                cpus * 4
-            ),
+            format!("a pooler in transaction mode with {size}"),
             Needs::Online,
         )
         .into_outcome())
@@ -108,6 +128,7 @@ fn too_few(postgres: &Postgres, declared: u32, wanted: u64) -> Outcome {
         "max_connections is {}, too few for the {declared} connections of the declared load",
         settings::humane(postgres, "max_connections")
     ))
+    .keeps_running()
     .shows(postgres, "max_connections")
     .recommend(
         safe(
@@ -125,7 +146,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
     use dbdyno_model::finding::Want;
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn with_activity(connections: u64, active: u64) -> Facts {
         let mut facts = healthy();
@@ -153,7 +174,26 @@ mod tests {
     fn many_allowed_and_few_at_work_is_found() {
         let mut facts = with_activity(200, 3);
         configure(&mut facts, "max_connections", "1000");
-        assert!(finding(&RULE, &facts).message.contains("only 3 work"));
+        let allowed = finding(&RULE, &facts);
+        assert!(allowed.message.contains("only 3 work"));
+        assert_eq!(allowed.severity, Severity::Info);
+        let mut facts = with_activity(400, 3);
+        configure(&mut facts, "max_connections", "1000");
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Warn);
+    }
+
+    #[test]
+    fn connections_run_out_on_a_server_whose_cpus_nobody_knows() {
+        let mut facts = with_activity(95, 5);
+        facts.host = None;
+        let finding = finding(&RULE, &facts);
+        assert_eq!(finding.severity, Severity::Warn);
+        assert_eq!(finding.effect, Effect::Availability);
+        assert!(
+            finding.host_actions[0]
+                .action
+                .contains("two to four server connections for each CPU")
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@
 //! - <https://www.postgresql.org/docs/release/14.4/> (unverified)
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Effect, Facts, Finding, Needs, Outcome, Severity};
 
 use super::releases;
 use crate::rule::{FindingExt, Rule, server, settle};
@@ -68,14 +68,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let is_trial = ["devel", "alpha", "beta", "rc"]
         .iter()
         .any(|word| number.contains(word));
-    let (severity, message) = if is_trial {
+    let (severity, effect, message) = if is_trial {
         (
             Severity::Warn,
+            Effect::Durability,
             format!("{number} is not a release: no data that matters belong on it"),
         )
     } else if LOSES_INDEX_ENTRIES.contains(&postgres.version_num) {
         (
             Severity::Critical,
+            Effect::Durability,
             format!(
                 "{}.{minor} can leave rows out of indexes that are built concurrently",
                 release.major
@@ -84,6 +86,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     } else if minor < release.newest_minor {
         (
             Severity::Warn,
+            Effect::Operation,
             format!(
                 "{}.{minor} is {} minor release(s) behind {newest}",
                 release.major,
@@ -93,8 +96,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     } else {
         return Ok(Outcome::Ok);
     };
-    Ok(RULE
-        .finding(message)
+    let finding = Finding {
+        effect,
+        ..RULE.finding(message)
+    };
+    Ok(finding
         .severity(severity)
         .evidence("server_version", &postgres.version, "server_version")
         .host_action(

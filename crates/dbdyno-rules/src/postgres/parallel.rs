@@ -15,7 +15,8 @@
 //! `max_parallel_workers` by what extensions and replication need.
 //!
 //! ## Risk
-//! None to data. Single large queries may take longer.
+//! None to data. Single large queries may take longer. A standby with fewer `max_worker_processes`
+//! than its primary stops replaying: raise them there first.
 //!
 //! ## When it does not apply
 //! Servers for one analysis at a time.
@@ -90,8 +91,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if too_few {
         let processes = value((wanted + OTHER_WORKERS).to_string());
         let why = "the parallel workers that are allowed can start";
+        let restart = "a restart; on standbys it has to be raised first";
         finding =
-            finding.recommend(safe("max_worker_processes", processes, why).giving_up("a restart"));
+            finding.recommend(safe("max_worker_processes", processes, why).giving_up(restart));
     }
     Ok(finding.into_outcome())
 }

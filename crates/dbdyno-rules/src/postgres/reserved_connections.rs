@@ -57,6 +57,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "superuser_reserved_connections is {now}: a full server may let nobody in who could mend it"
         ))
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "superuser_reserved_connections")
         .shows(postgres, "max_connections")
         .recommend(

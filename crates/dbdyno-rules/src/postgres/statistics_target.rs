@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/runtime-config-query.html",
         "https://www.postgresql.org/docs/current/planner-stats.html",
-        "PostgreSQL's source: src/backend/commands/analyze.c",
+        "PostgreSQL's source, src/backend/commands/analyze.c",
     ],
     check,
     source_text: include_str!("statistics_target.rs"),

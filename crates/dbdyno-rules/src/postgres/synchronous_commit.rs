@@ -61,6 +61,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     Ok(RULE
         .finding(format!("synchronous_commit is {now}: {why}"))
+        .keeps_data()
         .shows(postgres, "synchronous_commit")
         .shows(postgres, "synchronous_standby_names")
         .into_outcome())

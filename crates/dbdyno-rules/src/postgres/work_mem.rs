@@ -133,6 +133,7 @@ fn too_much(postgres: &Postgres, memory: u64, used: u64, wanted: u64) -> Outcome
             humane_bytes(used),
             humane_bytes(memory)
         ))
+        .keeps_running()
         .shows(postgres, "work_mem")
         .shows(postgres, "hash_mem_multiplier");
     finding

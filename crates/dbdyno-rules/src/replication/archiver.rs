@@ -84,6 +84,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut finding = RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "archive_mode")
         .evidence("archived", archiver.archived, fact.origin.clone())
         .evidence("failed", archiver.failed, fact.origin.clone());
@@ -144,7 +145,7 @@ mod tests {
     use crate::replication::state::testing::standby;
     use crate::testing::{configure, finding, healthy, not_applicable, ok, postgres, unknown};
     use dbdyno_model::postgres::Archiver;
-    use dbdyno_model::{Fact, Facts, Severity};
+    use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn archiving(command: &str, archiver: Archiver) -> Facts {
         let mut facts = healthy();
@@ -173,6 +174,7 @@ mod tests {
             "archiving fails at 00000001000000000000002A, and the last success was 60 minutes ago"
         );
         assert_eq!(found.severity, Severity::Critical);
+        assert_eq!(found.effect, Effect::Availability);
         let never = finding(&RULE, &archiving("(hidden)", last(None, Some(5.0))));
         assert!(never.message.ends_with("it never succeeded"));
     }

@@ -87,6 +87,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             until_full(facts, postgres, is_unbounded)
         ))
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size");
     for slot in inactive {
         finding = finding
@@ -158,7 +159,7 @@ mod tests {
     use crate::replication::state::testing::with_slots;
     use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
     use dbdyno_model::postgres::ReplicationSlot;
-    use dbdyno_model::{Fact, Severity};
+    use dbdyno_model::{Effect, Fact, Severity};
 
     fn unused(name: &str, kept: u64) -> ReplicationSlot {
         ReplicationSlot {
@@ -179,6 +180,7 @@ mod tests {
             "nobody uses the slot gone, and it keeps 20 GiB of log; 1 more without a user"
         );
         assert_eq!(finding.severity, Severity::Critical);
+        assert_eq!(finding.effect, Effect::Availability);
         assert_eq!(finding.recommendations, []);
         assert_eq!(
             finding.evidence[2].value,

@@ -71,6 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut finding = RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size");
     for slot in &lost {
         finding = finding

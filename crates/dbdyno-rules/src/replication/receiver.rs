@@ -2,7 +2,7 @@
 //!
 //! ## What it finds
 //! A standby with `primary_conninfo` whose WAL receiver does not run, or has not heard of the
-//! sending server for a minute.
+//! sending server for a minute and for as long as `wal_receiver_timeout`.
 //!
 //! ## Why it matters
 //! It stays where it is: its answers grow old, and it is no longer the spare that everyone counts
@@ -17,13 +17,15 @@
 //!
 //! ## When it does not apply
 //! Standbys that are fed from an archive alone. Where `restore_command` is set, the receiver may
-//! rest while segments come from there: that is a warning only.
+//! rest while segments come from there: that is a warning only. With `wal_receiver_timeout` at 0 the
+//! standby never asks a silent server for a sign of life, and silence tells nothing.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html>
 //! - <https://www.postgresql.org/docs/current/warm-standby.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
@@ -49,6 +51,13 @@ fn check(facts: &Facts) -> Outcome {
 /// The server's own default for wal_receiver_timeout.
 const SILENT_S: f64 = 60.0;
 
+/// Seconds of silence that mean something: the receiver asks for an answer after half of its
+/// timeout, so that a server with nothing to send is silent for that long. None where it never asks.
+fn longest_silence_s(postgres: &Postgres) -> Result<Option<f64>, Outcome> {
+    let timeout = settings::number(postgres, "wal_receiver_timeout")?;
+    Ok((timeout > 0.0).then(|| timeout.max(SILENT_S)))
+}
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     state::standby(postgres)?;
@@ -59,7 +68,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let fact = &postgres.replication.receiver;
     let receiver = need_ref(fact, "the WAL receiver")?;
-    let (severity, message) = match (&receiver.status, receiver.silent_s) {
+    let longest = longest_silence_s(postgres)?;
+    let silent = receiver
+        .silent_s
+        .filter(|silent| longest.is_some_and(|longest| *silent > longest));
+    let (severity, message) = match (&receiver.status, silent) {
         (None, _) => (
             if settings::text(postgres, "restore_command")?.is_empty() {
                 Severity::Critical
@@ -68,7 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             },
             "the standby receives nothing: no WAL receiver runs".to_owned(),
         ),
-        (Some(status), Some(silent)) if silent > SILENT_S => (
+        (Some(status), Some(silent)) => (
             Severity::Warn,
             format!(
                 "the standby has not heard of its sending server for {silent:.0} s (status {status})"
@@ -79,6 +92,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .evidence(
             "WAL receiver",
             receiver.status.as_deref().unwrap_or("none"),
@@ -139,6 +153,17 @@ mod tests {
     #[test]
     fn streaming_is_fine() {
         ok(&RULE, &receiving(Some("streaming"), Some(2.0)));
+    }
+
+    #[test]
+    fn a_server_with_nothing_to_send_is_silent_until_it_is_asked() {
+        let mut facts = receiving(Some("streaming"), Some(300.0));
+        configure(&mut facts, "wal_receiver_timeout", "600000");
+        ok(&RULE, &facts);
+        configure(&mut facts, "wal_receiver_timeout", "0");
+        ok(&RULE, &facts);
+        configure(&mut facts, "wal_receiver_timeout", "10000");
+        finding(&RULE, &facts);
     }
 
     #[test]

@@ -74,6 +74,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let mut finding = RULE
         .finding(format!("replay is {}{waiting}", shown(&replay.pause)))
+        .keeps_running()
         .evidence("pause", &replay.pause, fact.origin.clone());
     for name in COPIED {
         finding = finding.shows(postgres, name);

@@ -71,6 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let mut finding = RULE
         .finding(format!("{} are taken", short.join(" and ")))
+        .keeps_running()
         .shows(postgres, "max_wal_senders")
         .shows(postgres, "max_replication_slots");
     if few_senders {

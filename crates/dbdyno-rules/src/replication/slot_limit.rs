@@ -67,6 +67,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "{} replication slot(s) may keep log until the disk is full: max_slot_wal_keep_size is -1",
             slots.len()
         ))
+        .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size")
         .evidence("kept by one slot", humane_bytes(kept), postgres.slots.origin.clone());
     let Some(wanted) = wanted(facts, postgres, kept) else {

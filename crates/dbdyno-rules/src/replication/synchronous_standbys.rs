@@ -93,6 +93,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut finding = RULE
         .finding(message)
         .severity(severity)
+        .keeps_running()
         .shows(postgres, "synchronous_standby_names")
         .shows(postgres, "synchronous_commit");
     for sender in senders {

@@ -63,10 +63,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if off.is_empty() {
         return Ok(Outcome::Ok);
     }
-    let mut finding = RULE.finding(format!(
-        "{} off: a connection that died is kept until TCP gives up",
-        off.join(" and ")
-    ));
+    let mut finding = RULE
+        .finding(format!(
+            "{} off: a connection that died is kept until TCP gives up",
+            off.join(" and ")
+        ))
+        .keeps_running();
     for name in off {
         finding = finding.shows(postgres, name).recommend(
             safe(name, value("60s"), "a dead connection is noticed")

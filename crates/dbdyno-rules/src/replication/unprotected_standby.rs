@@ -73,6 +73,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "nothing keeps the log for {} standby(s), first {first}: one that is away for long has to be copied anew",
             unprotected.len()
         ))
+        .keeps_running()
         .shows(postgres, "wal_keep_size")
         .shows(postgres, "archive_mode")
         .evidence(

@@ -137,6 +137,7 @@ fn host_actions(findings: &[Finding]) -> Vec<HostAction> {
     findings.sort_by(|a, b| {
         b.severity
             .cmp(&a.severity)
+            .then_with(|| b.effect.cmp(&a.effect))
             .then_with(|| a.rule.cmp(&b.rule))
             .then_with(|| a.message.cmp(&b.message))
     });

@@ -26,6 +26,7 @@ struct Extension {
 /// Execution and planning are counted apart, and the log counted at all, from here on.
 const OLDEST: (u32, u32) = (1, 8);
 const WITH_INFO: (u32, u32) = (1, 9);
+const WITH_JIT: (u32, u32) = (1, 10);
 
 /// Calls and time of each statement at the beginning of the window.
 type Counters = HashMap<i64, (i64, f64)>;
@@ -175,14 +176,16 @@ const SQL: &str = "WITH s AS MATERIALIZED (
     SELECT queryid, sum(calls)::int8 AS calls, sum(total_exec_time)::float8 AS total_ms,
         sum(rows)::int8 AS returned, sum(shared_blks_hit)::int8 AS blocks_hit,
         sum(shared_blks_read)::int8 AS blocks_read,
-        sum(temp_blks_written)::int8 AS temp_written, sum(wal_bytes)::int8 AS wal
+        sum(temp_blks_written)::int8 AS temp_written, sum(wal_bytes)::int8 AS wal,
+        {jit}::float8 AS jit
     FROM {schema}.pg_stat_statements(false) WHERE queryid IS NOT NULL
         AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
     GROUP BY queryid
 ), totals AS MATERIALIZED (
     SELECT count(*) AS all_statements, coalesce(sum(calls), 0)::int8 AS all_calls,
         coalesce(sum(total_ms), 0)::float8 AS all_ms,
-        coalesce(sum(temp_written), 0)::int8 AS all_temp, coalesce(sum(wal), 0)::int8 AS all_wal
+        coalesce(sum(temp_written), 0)::int8 AS all_temp, coalesce(sum(wal), 0)::int8 AS all_wal,
+        sum(jit)::float8 AS all_jit
     FROM s
 ), picked AS MATERIALIZED (
     (SELECT queryid FROM s ORDER BY total_ms DESC, queryid LIMIT 20)
@@ -199,13 +202,26 @@ const SQL: &str = "WITH s AS MATERIALIZED (
     GROUP BY queryid
 )
 SELECT totals.*, s.queryid, s.calls, s.total_ms, s.returned, s.blocks_hit, s.blocks_read,
-    s.temp_written, s.wal, coalesce(texts.query, '') AS query
+    s.temp_written, s.wal, s.jit, coalesce(texts.query, '') AS query
 FROM totals LEFT JOIN (s JOIN picked ON picked.queryid = s.queryid
     LEFT JOIN texts ON texts.queryid = s.queryid) ON true
 ORDER BY s.total_ms DESC, s.queryid";
 
+/// The deforming of tuples, counted from 1.11 on, is part of the generation.
+const JIT: &str = "sum(jit_generation_time + jit_inlining_time + jit_optimization_time \
+     + jit_emission_time)";
+
 fn read_statements(client: &mut Client, extension: &Extension) -> Result<Statements, Error> {
-    let rows = client.query(&SQL.replace("{schema}", &extension.schema), &[])?;
+    let jit = if extension.version < WITH_JIT {
+        "NULL"
+    } else {
+        JIT
+    };
+    // The schema last: its name may hold anything.
+    let sql = SQL
+        .replace("{jit}", jit)
+        .replace("{schema}", &extension.schema);
+    let rows = client.query(&sql, &[])?;
     let Some(first) = rows.first() else {
         return Ok(Statements::default());
     };
@@ -218,6 +234,7 @@ fn read_statements(client: &mut Client, extension: &Extension) -> Result<Stateme
         total_ms: first.try_get("all_ms")?,
         temp_blocks_written: count(first.try_get("all_temp")?),
         wal_bytes: count(first.try_get("all_wal")?),
+        jit_ms: first.try_get("all_jit")?,
         window_s: 0.0,
         listed: Vec::with_capacity(rows.len()),
     };
@@ -241,6 +258,7 @@ fn decode(row: &Row, id: i64) -> Result<TrackedStatement, Error> {
         blocks_read: count(row.try_get("blocks_read")?),
         temp_blocks_written: count(row.try_get("temp_written")?),
         wal_bytes: count(row.try_get("wal")?),
+        jit_ms: row.try_get("jit")?,
         calls_in_window: None,
         ms_in_window: None,
     })
