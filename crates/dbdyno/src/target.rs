@@ -13,6 +13,10 @@ use crate::exit::{Exit, Failure};
 /// How long a command that prints the password may take: somebody may have to unlock a vault.
 const PASSWORD_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Options whose values may hold a password.
+const STORE: &str = "--store";
+const SECRETIVE: [&str; 2] = ["--password-command", STORE];
+
 /// Stands for what must not be repeated.
 const HIDDEN: &str = "…";
 
@@ -43,11 +47,11 @@ pub(crate) fn candidates(target: &str, password: &PasswordFrom) -> Result<Candid
     let environment = |name: &str| std::env::var(name).ok();
     let password = read_password(password)
         .map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
-    match password {
+    let candidates = match password {
         Some(password) => connection::resolve_with(target, &environment, password),
         None => connection::resolve(target, &environment),
-    }
-    .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+    };
+    candidates.map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
 }
 
 fn read_password(from: &PasswordFrom) -> Result<Option<Secret>, PasswordError> {
@@ -63,26 +67,36 @@ fn read_password(from: &PasswordFrom) -> Result<Option<Secret>, PasswordError> {
 /// What was typed, without passwords and what may hold one.
 pub(crate) fn command(target: Option<&str>, connection: Option<&Connection>) -> Vec<String> {
     let words = std::env::args().skip(1);
-    let shown = without_commands(words).map(|word| match connection {
+    let shown = without_secrets(words).map(|word| match connection {
         Some(connection) if Some(word.as_str()) == target => connection.display(),
         _ => word,
     });
     std::iter::once("dbdyno".to_owned()).chain(shown).collect()
 }
 
-/// A command that prints a password may have it in its own words.
-fn without_commands(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
-    const OPTION: &str = "--password-command";
-    let mut is_next = false;
+/// A command that prints a password may have it in its own words, and a store's address too.
+fn without_secrets(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut value_of = None;
     words.map(move |word| {
-        if std::mem::replace(&mut is_next, word == OPTION) {
-            return HIDDEN.to_owned();
+        if let Some(option) = value_of.take() {
+            return shown_value(option, word);
         }
-        match word.strip_prefix(OPTION) {
-            Some(rest) if rest.starts_with('=') => format!("{OPTION}={HIDDEN}"),
-            _ => word,
+        let Some(option) = SECRETIVE.into_iter().find(|option| word.starts_with(option)) else {
+            return word;
+        };
+        match word[option.len()..].strip_prefix('=') {
+            Some(value) => format!("{option}={}", shown_value(option, value.to_owned())),
+            None => {
+                value_of = Some(option).filter(|option| **option == word);
+                word
+            }
         }
     })
+}
+
+fn shown_value(option: &str, value: String) -> String {
+    let is_path = option == STORE && !value.contains("://") && !value.contains('=');
+    if is_path { value } else { HIDDEN.to_owned() }
 }
 
 /// Reads and parses a file of weighted statements for a server of this engine; `hint` is for a file
@@ -118,18 +132,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_prints_a_password_is_not_repeated() {
+    fn what_may_hold_a_password_is_not_repeated() {
         for words in [
             &["tune", "--password-command", "echo hunter2", "--json"][..],
             &["tune", "--password-command=echo hunter2", "--json"],
-            &["tune", "--password-command", "--password-command", "--json"],
+            &["tune", "--store", "postgres://u:hunter2@db/x", "--json"],
+            &["tune", "--store=host=db password=hunter2", "--json"],
         ] {
             let words = words.iter().map(|word| (*word).to_owned());
-            let shown: Vec<String> = without_commands(words).collect();
+            let shown: Vec<String> = without_secrets(words).collect();
             assert!(!shown.concat().contains("hunter2"), "{shown:?}");
             assert_eq!(shown.last().map(String::as_str), Some("--json"));
             assert!(shown.concat().contains(HIDDEN), "{shown:?}");
         }
+        let plain = ["tune", "--store", "runs.sqlite", "--store-of=x", "--json"];
+        let words = plain.iter().map(|word| (*word).to_owned());
+        assert_eq!(without_secrets(words).collect::<Vec<_>>(), plain);
     }
 
     #[test]
