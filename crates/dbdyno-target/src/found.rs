@@ -198,7 +198,9 @@ mod tests {
 
     fn resolved(parameters: &str) -> Connection {
         let no_password = |name: &str| (name == "PGPASSFILE").then(|| "/dev/null".to_owned());
-        connection::resolve(parameters, &no_password).unwrap().first()
+        connection::resolve(parameters, &no_password)
+            .unwrap()
+            .first()
     }
 
     #[test]

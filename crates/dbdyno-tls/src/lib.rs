@@ -73,10 +73,7 @@ pub fn client_config(mode: SslMode, root_file: Option<&Path>) -> Result<ClientCo
 ///
 /// # Errors
 /// The root certificates that the mode needs, or the client's own, cannot be read.
-pub fn client_config_for(
-    connection: &Connection,
-    mode: SslMode,
-) -> Result<ClientConfig, TlsError> {
+pub fn client_config_for(connection: &Connection, mode: SslMode) -> Result<ClientConfig, TlsError> {
     let trusting = trusting(mode, connection.ssl_root_cert.as_deref())?;
     match &connection.client_certificate {
         None => Ok(trusting.with_no_client_auth()),

@@ -45,8 +45,8 @@ pub(crate) fn resolve_named(
 /// All servers that the target names, none of them asked.
 pub(crate) fn candidates(target: &str, password: &PasswordFrom) -> Result<Candidates, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let password = read_password(password)
-        .map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
+    let password =
+        read_password(password).map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
     let candidates = match password {
         Some(password) => connection::resolve_with(target, &environment, password),
         None => connection::resolve(target, &environment),
@@ -81,7 +81,10 @@ fn without_secrets(words: impl Iterator<Item = String>) -> impl Iterator<Item = 
         if let Some(option) = value_of.take() {
             return shown_value(option, word);
         }
-        let Some(option) = SECRETIVE.into_iter().find(|option| word.starts_with(option)) else {
+        let Some(option) = SECRETIVE
+            .into_iter()
+            .find(|option| word.starts_with(option))
+        else {
             return word;
         };
         match word[option.len()..].strip_prefix('=') {

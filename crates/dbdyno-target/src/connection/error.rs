@@ -79,7 +79,10 @@ pub enum ConnectionError {
 }
 
 fn either(files: &[PathBuf]) -> String {
-    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
     match files.is_empty() {
         true => "any file: neither ~/.pg_service.conf nor one of this system is there".to_owned(),
         false => files.join(" or "),

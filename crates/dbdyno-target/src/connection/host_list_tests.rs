@@ -37,7 +37,11 @@ fn ports_go_with_hosts_one_by_one_or_one_for_all() {
     let socket = (Address::Socket("/tmp".into()), 5432);
     let named = (Address::Socket("/run/pg".into()), 5432);
     assert_eq!(places("host=,/run/pg"), [socket, named]);
-    for wrong in ["host=a,b port=1,2,3", "host=a port=1,2", "host=a,b port=1,x"] {
+    for wrong in [
+        "host=a,b port=1,2,3",
+        "host=a port=1,2",
+        "host=a,b port=1,x",
+    ] {
         assert!(on(&machine(), wrong, &[]).is_err(), "{wrong}");
     }
 }
@@ -98,14 +102,28 @@ fn options_and_a_client_certificate_are_part_of_the_connection() {
     let c = on(&machine(), "host=db", &[("PGOPTIONS", "-c jit=on")]).unwrap();
     assert_eq!(c.first().options.as_deref(), Some("-c jit=on"));
 
-    let certificate = |target: &str| on(&machine(), target, &[]).unwrap().first().client_certificate;
+    let certificate = |target: &str| {
+        on(&machine(), target, &[])
+            .unwrap()
+            .first()
+            .client_certificate
+    };
     let named = certificate("host=db sslcert=/me.crt sslkey=/me.key").unwrap();
-    assert_eq!((named.chain, named.key), ("/me.crt".into(), "/me.key".into()));
+    assert_eq!(
+        (named.chain, named.key),
+        ("/me.crt".into(), "/me.key".into())
+    );
     let own = certificate("host=db sslcert=/me.crt").unwrap();
-    assert_eq!(own.key, PathBuf::from("/nonexistent/.postgresql/postgresql.key"));
+    assert_eq!(
+        own.key,
+        PathBuf::from("/nonexistent/.postgresql/postgresql.key")
+    );
     assert_eq!(certificate("host=db"), None);
     assert_eq!(certificate("host=db sslcert=/me.crt sslmode=disable"), None);
-    assert_eq!(certificate("host=db sslcert=/me.crt sslcertmode=disable"), None);
+    assert_eq!(
+        certificate("host=db sslcert=/me.crt sslcertmode=disable"),
+        None
+    );
     assert_eq!(certificate("host=/run/pg sslcert=/me.crt"), None);
     let required = on(&machine(), "host=db sslcertmode=require", &[]).unwrap_err();
     assert!(required.to_string().contains("sslcertmode"), "{required}");

@@ -210,6 +210,9 @@ mod tests {
             Err(ConnectionError::Ambiguous)
         });
         let told = read.unwrap_err().to_string();
-        assert!(told.starts_with("/etc/services, line 7, service prod"), "{told}");
+        assert!(
+            told.starts_with("/etc/services, line 7, service prod"),
+            "{told}"
+        );
     }
 }

@@ -238,7 +238,10 @@ mod tests {
     fn the_first_line_that_a_command_prints_is_the_password() {
         assert_eq!(printed("echo hunter2").unwrap(), "hunter2");
         assert_eq!(printed("printf 'no newline'").unwrap(), "no newline");
-        assert_eq!(printed("printf ' blanks \\r\\nsecond\\n'").unwrap(), " blanks ");
+        assert_eq!(
+            printed("printf ' blanks \\r\\nsecond\\n'").unwrap(),
+            " blanks "
+        );
         assert_eq!(printed("echo a; echo noise >&2").unwrap(), "a");
         assert_eq!(printed("echo a; yes | head -c 1000000").unwrap(), "a");
         // Whatever it leaves running does not keep us.
@@ -251,7 +254,10 @@ mod tests {
     fn a_command_that_fails_is_told_by_its_code_and_its_first_complaint() {
         let told = printed("echo hunter2; echo 'no vault\x1b[31m' >&2; echo more >&2; exit 3");
         let told = told.unwrap_err();
-        assert_eq!(told, "the password command ended with exit code 3: no vault [31m");
+        assert_eq!(
+            told,
+            "the password command ended with exit code 3: no vault [31m"
+        );
         let told = printed("echo hunter2; echo 'wrong: hunter2' >&2; exit 3").unwrap_err();
         assert_eq!(told, "the password command ended with exit code 3");
         let told = printed("kill -9 $$").unwrap_err();
@@ -259,7 +265,10 @@ mod tests {
         let told = printed("no-such-program-here hunter").unwrap_err();
         assert!(told.contains("exit code 127"), "{told}");
         for silent in ["true", "echo", "printf '\\n\\nlate'"] {
-            assert!(printed(silent).unwrap_err().contains("no password"), "{silent}");
+            assert!(
+                printed(silent).unwrap_err().contains("no password"),
+                "{silent}"
+            );
         }
         assert!(printed("printf '\\377\\n'").unwrap_err().contains("UTF-8"));
         assert!(printed("yes | head -c 200000 | tr -d '\\n'").is_err());
@@ -302,10 +311,20 @@ mod tests {
             assert!(matches!(error, PasswordError::Mode { .. }), "{error}");
             assert_eq!(error.hint(), format!("chmod 0600 {}", path.display()));
         }
-        for bytes in [&b""[..], b"\n", b"hunter\n\n", b"hunter\nmore\n", b"hunter\0", b"hunter\xff"] {
+        for bytes in [
+            &b""[..],
+            b"\n",
+            b"hunter\n\n",
+            b"hunter\nmore\n",
+            b"hunter\0",
+            b"hunter\xff",
+        ] {
             let error = of(bytes, 0o600).unwrap_err();
             let text = format!("{error} {error:?} {}", error.hint());
-            assert!(text.contains("password") && !text.contains("hunter"), "{text}");
+            assert!(
+                text.contains("password") && !text.contains("hunter"),
+                "{text}"
+            );
         }
         fs::remove_file(&path).unwrap();
         let error = password_from_file(&path).unwrap_err();

@@ -126,7 +126,10 @@ fn an_error_names_file_line_and_section() {
 
     let nowhere = [("PGSERVICEFILE", "/nonexistent/services")];
     let error = on(&machine(), "service=prod", &nowhere).unwrap_err();
-    assert!(error.to_string().contains("/nonexistent/services"), "{error}");
+    assert!(
+        error.to_string().contains("/nonexistent/services"),
+        "{error}"
+    );
     let none = on(&machine(), "service=prod", &[]).unwrap_err().to_string();
     assert!(none.contains("~/.pg_service.conf"), "{none}");
 }
@@ -145,5 +148,8 @@ fn a_file_that_is_no_text_or_too_long_is_no_crash() {
     assert!(error.to_string().contains("longer"), "{error}");
     let directory = directory.path().to_str().unwrap();
     let error = on(&machine(), "service=prod", &[("PGSERVICEFILE", directory)]).unwrap_err();
-    assert!(matches!(error, ConnectionError::ServiceFile { .. }), "{error}");
+    assert!(
+        matches!(error, ConnectionError::ServiceFile { .. }),
+        "{error}"
+    );
 }

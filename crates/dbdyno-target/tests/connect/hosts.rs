@@ -59,7 +59,11 @@ fn the_first_that_answers_and_is_of_the_kind_is_taken() {
     // Where there is no standby, whoever answers will do.
     let taken = chosen(&[&primary], "target_session_attrs=prefer-standby").unwrap();
     assert_eq!(directory(&taken), on_primary);
-    let taken = chosen(&both, "load_balance_hosts=random target_session_attrs=primary").unwrap();
+    let taken = chosen(
+        &both,
+        "load_balance_hosts=random target_session_attrs=primary",
+    )
+    .unwrap();
     assert_eq!(directory(&taken), on_primary);
 
     // Options are part of what a session is.
@@ -72,7 +76,10 @@ fn the_first_that_answers_and_is_of_the_kind_is_taken() {
 
     let error = chosen(&[&primary], "target_session_attrs=standby").unwrap_err();
     let told = error.to_string();
-    assert!(told.contains("nothing listens on 127.0.0.1, port 1"), "{told}");
+    assert!(
+        told.contains("nothing listens on 127.0.0.1, port 1"),
+        "{told}"
+    );
     assert!(told.contains("it is a primary that takes writes"), "{told}");
     assert!(told.contains("target_session_attrs=standby"), "{told}");
     assert!(error.hint().unwrap().contains("target_session_attrs=any"));
