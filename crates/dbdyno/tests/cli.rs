@@ -107,7 +107,10 @@ fn wrong_input_is_refused_by_name_with_the_next_step_and_code_2() {
             "127.0.0.1, port 2",
         ),
         (&["check", "--password-file", &file], "none is given"),
-        (&["grants", "host=h", "--password-file", &file], "chmod 0600"),
+        (
+            &["grants", "host=h", "--password-file", &file],
+            "chmod 0600",
+        ),
         (
             &["tune", "host=h", "--password-command", "exit 7"],
             "exit code 7",
