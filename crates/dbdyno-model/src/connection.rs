@@ -49,6 +49,14 @@ pub enum SslMode {
     VerifyFull,
 }
 
+/// What this side proves itself with, over TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The certificate, with those of the authorities between it and the root behind it.
+    pub chain: PathBuf,
+    pub key: PathBuf,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     pub engine: Engine,
@@ -61,6 +69,10 @@ pub struct Connection {
     /// File of trusted root certificates; the system's when absent.
     pub ssl_root_cert: Option<PathBuf>,
     pub connect_timeout_s: u64,
+    /// Command-line options for the session's server process; PostgreSQL's alone.
+    pub options: Option<String>,
+    /// Shown to a PostgreSQL server that asks for one.
+    pub client_certificate: Option<ClientCertificate>,
 }
 
 impl Connection {
@@ -120,6 +132,8 @@ mod tests {
             ssl_mode: SslMode::VerifyFull,
             ssl_root_cert: None,
             connect_timeout_s: 10,
+            options: None,
+            client_certificate: None,
         };
         assert!(!format!("{connection:?}").contains("hunter2"));
         assert_eq!(connection.display(), "postgres://app@db.example:5432/shop");

@@ -23,7 +23,7 @@ pub use catalogue::{Catalogue, RuleText};
 pub use check::Check;
 pub use class::{Class, Needs};
 pub use comparison::Comparison;
-pub use connection::{Address, Connection, Engine, Secret, SslMode};
+pub use connection::{Address, ClientCertificate, Connection, Engine, Secret, SslMode};
 pub use diff::Diff;
 pub use fact::Fact;
 pub use facts::{Facts, Intent};

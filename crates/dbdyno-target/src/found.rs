@@ -59,11 +59,12 @@ pub fn reach(
 ) -> Result<Client, ReachError> {
     let address = address(server).ok_or(ReachError::NoAddress)?;
     let asked = |name: &str| match name {
-        "PGPASSWORD" => None,
+        // A service may hold a password, too.
+        "PGPASSWORD" | "PGSERVICE" => None,
         "PGPASSFILE" => Some("/dev/null".to_owned()),
         name => environment(name),
     };
-    let invoking = connection::resolve(&address, &asked)?;
+    let invoking = connection::resolve(&address, &asked)?.first();
     let mut first = None;
     for (role, as_whom) in attempts(server, &invoking) {
         let connection = Connection {
@@ -190,7 +191,9 @@ mod tests {
 
     fn resolved(parameters: &str) -> Connection {
         let no_password = |name: &str| (name == "PGPASSFILE").then(|| "/dev/null".to_owned());
-        connection::resolve(parameters, &no_password).unwrap()
+        connection::resolve(parameters, &no_password)
+            .unwrap()
+            .first()
     }
 
     #[test]

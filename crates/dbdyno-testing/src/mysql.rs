@@ -241,6 +241,8 @@ impl MySql {
             ssl_mode: SslMode::Disable,
             ssl_root_cert: None,
             connect_timeout_s: 30,
+            options: None,
+            client_certificate: None,
         }
     }
 

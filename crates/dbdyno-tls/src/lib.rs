@@ -3,10 +3,13 @@
 //! What collects from a server and what drives load at it must not differ in whom they trust, so
 //! both take their configuration from here.
 
+mod client;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dbdyno_model::SslMode;
+use dbdyno_model::{Connection, SslMode};
+use rustls::client::WantsClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{
@@ -15,7 +18,7 @@ use rustls::crypto::{
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,6 +27,12 @@ pub enum TlsError {
     RootFile { path: PathBuf, why: String },
     #[error("this system has no root certificates")]
     NoSystemRoots,
+    #[error("cannot use the client certificate {path}: {why}")]
+    ClientCertificate { path: PathBuf, why: String },
+    #[error("cannot use the key {path} of the client certificate: {why}")]
+    ClientKey { path: PathBuf, why: String },
+    #[error("the key {path} of the client certificate can be read by others (mode {mode:04o})")]
+    ClientKeyMode { path: PathBuf, mode: u32 },
     #[error(transparent)]
     Rustls(#[from] rustls::Error),
 }
@@ -57,13 +66,31 @@ impl Refusal {
 /// # Errors
 /// The root certificates that the mode needs cannot be read.
 pub fn client_config(mode: SslMode, root_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
+    Ok(trusting(mode, root_file)?.with_no_client_auth())
+}
+
+/// The same for a connection, in a mode that encrypts, with the client certificate that it names.
+///
+/// # Errors
+/// The root certificates that the mode needs, or the client's own, cannot be read.
+pub fn client_config_for(connection: &Connection, mode: SslMode) -> Result<ClientConfig, TlsError> {
+    let trusting = trusting(mode, connection.ssl_root_cert.as_deref())?;
+    match &connection.client_certificate {
+        None => Ok(trusting.with_no_client_auth()),
+        Some(certificate) => client::proving(trusting, certificate),
+    }
+}
+
+fn trusting(
+    mode: SslMode,
+    root_file: Option<&Path>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = Arc::new(verifier(&provider, mode, root_file)?);
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth())
+        .with_custom_certificate_verifier(verifier))
 }
 
 fn verifier(

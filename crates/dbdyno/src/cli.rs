@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod password;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub(crate) use bench::{
     Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
 };
 pub(crate) use check::{Check, Collect, Diff, Grants, Level, Reading, Rule, RuleAction};
+pub(crate) use password::PasswordFrom;
 
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, about, max_term_width = 100, after_help = exit::TABLE)]
@@ -175,6 +177,9 @@ pub(crate) enum Runs {
 pub(crate) struct Tune {
     /// The server to plan for: postgres://user@host:port/database, or key=value as psql takes them
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) password: PasswordFrom,
 
     /// Run the trial on a private twin of TARGET on this machine
     #[arg(long, requires = "target")]

@@ -42,8 +42,11 @@ fn own(path: &Path, printer: &Printer) -> Result<Store, Failure> {
 }
 
 fn shared(address: &str) -> Result<Store, Failure> {
-    let at = connection::resolve(address, &|name| std::env::var(name).ok())
+    let named = connection::resolve(address, &|name| std::env::var(name).ok())
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
+    let at = named
+        .choose()
+        .map_err(|error| Failure::new(Exit::Usage, format!("--store: {error}"), error.hint()))?;
     let client = connection::connect(&at)
         .map_err(|error| Failure::new(Exit::Usage, format!("--store: {error}"), error.hint()))?;
     Store::postgres(client).map_err(|error| failure(&error))

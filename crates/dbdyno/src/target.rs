@@ -1,27 +1,109 @@
-//! What the user typed: the server, the command without its password, a file of statements.
+//! What the user typed: the server, the command without its secrets, a file of statements.
+
+use std::time::Duration;
 
 use dbdyno_bench::script::Script;
-use dbdyno_model::{Connection, Engine};
-use dbdyno_target::{connection, names, process};
+use dbdyno_model::{Connection, Engine, Secret};
+use dbdyno_target::connection::{self, Candidates, PasswordError};
+use dbdyno_target::{names, process};
 
+use crate::cli::PasswordFrom;
 use crate::exit::{Exit, Failure};
 
-pub(crate) fn resolve(target: &str) -> Result<Connection, Failure> {
-    connection::resolve(target, &|name| std::env::var(name).ok()).map_err(|error| {
+/// How long a command that prints the password may take: somebody may have to unlock a vault.
+const PASSWORD_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Options whose values may hold a password.
+const STORE: &str = "--store";
+const SECRETIVE: [&str; 2] = ["--password-command", STORE];
+
+/// Stands for what must not be repeated.
+const HIDDEN: &str = "…";
+
+/// The server: of several hosts, the first that answers and is of the kind that was asked for.
+pub(crate) fn resolve(target: &str, password: &PasswordFrom) -> Result<Connection, Failure> {
+    candidates(target, password)?
+        .choose()
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
+}
+
+/// The server, if one was named.
+pub(crate) fn resolve_named(
+    target: Option<&str>,
+    password: &PasswordFrom,
+) -> Result<Option<Connection>, Failure> {
+    match (target, password.option()) {
+        (Some(target), _) => resolve(target, password).map(Some),
+        (None, None) => Ok(None),
+        (None, Some(option)) => Err(Failure::usage(
+            format!("{option} is for a TARGET, and none is given"),
+            "no password is sent to a server that nobody named",
+        )),
+    }
+}
+
+/// All servers that the target names, none of them asked.
+pub(crate) fn candidates(target: &str, password: &PasswordFrom) -> Result<Candidates, Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let password =
+        read_password(password).map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
+    let candidates = match password {
+        Some(password) => connection::resolve_with(target, &environment, password),
+        None => connection::resolve(target, &environment),
+    };
+    candidates.map_err(|error| {
         // An address that cannot be read may be repeated, with the password in it.
         let message = names::hidden_text(&error.to_string(), None);
         Failure::new(Exit::Usage, message, error.hint())
     })
 }
 
-/// What was typed, the target without its password.
+fn read_password(from: &PasswordFrom) -> Result<Option<Secret>, PasswordError> {
+    if let Some(file) = &from.password_file {
+        return connection::password_from_file(file).map(Some);
+    }
+    let command = from.password_command.as_deref();
+    command
+        .map(|command| connection::password_from_command(command, PASSWORD_PATIENCE))
+        .transpose()
+}
+
+/// What was typed, without passwords and what may hold one.
 pub(crate) fn command(target: Option<&str>, connection: Option<&Connection>) -> Vec<String> {
     let words = std::env::args().skip(1);
-    let shown = words.map(|word| match connection {
+    let shown = without_secrets(words).map(|word| match connection {
         Some(connection) if Some(word.as_str()) == target => connection.display(),
         _ => word,
     });
     std::iter::once("dbdyno".to_owned()).chain(shown).collect()
+}
+
+/// A command that prints a password may have it in its own words, and a store's address too.
+fn without_secrets(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut value_of = None;
+    words.map(move |word| {
+        if let Some(option) = value_of.take() {
+            return shown_value(option, word);
+        }
+        let Some(option) = SECRETIVE
+            .into_iter()
+            .find(|option| word.starts_with(option))
+        else {
+            return word;
+        };
+        match word[option.len()..].strip_prefix('=') {
+            Some(value) => format!("{option}={}", shown_value(option, value.to_owned())),
+            None => {
+                value_of = Some(option).filter(|option| **option == word);
+                word
+            }
+        }
+    })
+}
+
+fn shown_value(option: &str, value: String) -> String {
+    let is_path = option == STORE && !value.contains("://") && !value.contains('=');
+    if is_path { value } else { HIDDEN.to_owned() }
 }
 
 /// Reads and parses a file of weighted statements for a server of this engine; `hint` is for a file
@@ -50,4 +132,39 @@ pub(crate) fn postmaster(client: &mut ::postgres::Client) -> Option<u32> {
         return None;
     }
     Some(process::stat(backend)?.parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_hold_a_password_is_not_repeated() {
+        for words in [
+            &["tune", "--password-command", "echo hunter2", "--json"][..],
+            &["tune", "--password-command=echo hunter2", "--json"],
+            &["tune", "--store", "postgres://u:hunter2@db/x", "--json"],
+            &["tune", "--store=host=db password=hunter2", "--json"],
+        ] {
+            let words = words.iter().map(|word| (*word).to_owned());
+            let shown: Vec<String> = without_secrets(words).collect();
+            assert!(!shown.concat().contains("hunter2"), "{shown:?}");
+            assert_eq!(shown.last().map(String::as_str), Some("--json"));
+            assert!(shown.concat().contains(HIDDEN), "{shown:?}");
+        }
+        let plain = ["tune", "--store", "runs.sqlite", "--store-of=x", "--json"];
+        let words = plain.iter().map(|word| (*word).to_owned());
+        assert_eq!(without_secrets(words).collect::<Vec<_>>(), plain);
+    }
+
+    #[test]
+    fn a_password_for_nobody_is_refused() {
+        let file = PasswordFrom {
+            password_file: Some("/nonexistent".into()),
+            ..PasswordFrom::default()
+        };
+        let failure = resolve_named(None, &file).unwrap_err();
+        assert!(failure.message.contains("--password-file"), "{failure:?}");
+        assert_eq!(resolve_named(None, &PasswordFrom::default()).unwrap(), None);
+    }
 }

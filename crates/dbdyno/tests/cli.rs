@@ -75,6 +75,7 @@ fn wrong_input_is_refused_by_name_with_the_next_step_and_code_2() {
     let place = Place::new("usage");
     let file = place.0.root.join("file");
     std::fs::write(&file, "SELECT nothing(:undefined);\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let file = file.display().to_string();
     let below_a_file = format!("{file}/out");
     let cases: &[(&[&str], &str)] = &[
@@ -100,6 +101,20 @@ fn wrong_input_is_refused_by_name_with_the_next_step_and_code_2() {
         ),
         (&["tune", "postgres:///db?host=/nowhere"], "/nowhere"),
         (&["tune", "postgres://h/db?colour=red"], "colour"),
+        (&["tune", "host=h service=nowhere"], "\"nowhere\""),
+        (
+            &["tune", "host=127.0.0.1,127.0.0.1 port=1,2"],
+            "127.0.0.1, port 2",
+        ),
+        (&["check", "--password-file", &file], "none is given"),
+        (
+            &["grants", "host=h", "--password-file", &file],
+            "chmod 0600",
+        ),
+        (
+            &["tune", "host=h", "--password-command", "exit 7"],
+            "exit code 7",
+        ),
         (&["tume"], "tune"),
     ];
     for (arguments, named) in cases {

@@ -42,8 +42,9 @@ impl TargetError {
                 engine: Engine::Postgres,
                 ..
             } => {
-                "sslrootcert=FILE names another file of root certificates; sslmode=require \
-                 without one encrypts, but does not ask who answers"
+                "sslrootcert=FILE names another file of root certificates, sslcert=FILE and \
+                 sslkey=FILE another client certificate; sslmode=require without roots encrypts, \
+                 but does not ask who answers"
             }
             Self::Tls {
                 engine: Engine::MySql,
@@ -84,6 +85,7 @@ pub fn target(connection: &Connection) -> Result<Target, TargetError> {
         user: connection.user.clone(),
         password: connection.password.clone(),
         database: connection.database.clone(),
+        options: connection.options.clone(),
         tls: tls::of(connection)?,
         timeout,
     })
@@ -128,6 +130,9 @@ impl ClientTarget {
             });
         if let Some(password) = &connection.password {
             config.password(password.expose());
+        }
+        if let Some(options) = &connection.options {
+            config.options(options);
         }
         if connection.connect_timeout_s > 0 {
             config.connect_timeout(Duration::from_secs(connection.connect_timeout_s));
@@ -185,6 +190,8 @@ mod tests {
             ssl_mode: SslMode::Require,
             ssl_root_cert: None,
             connect_timeout_s: 10,
+            options: None,
+            client_certificate: None,
         }
     }
 

@@ -20,8 +20,8 @@ pub(super) fn is_spoken(connection: &Connection) -> bool {
 }
 
 pub(super) fn config(connection: &Connection) -> Result<rustls::ClientConfig, TargetError> {
-    let roots = connection.ssl_root_cert.as_deref();
-    dbdyno_tls::client_config(connection.ssl_mode, roots).map_err(|source| TargetError::Tls {
+    let config = dbdyno_tls::client_config_for(connection, connection.ssl_mode);
+    config.map_err(|source| TargetError::Tls {
         server: connection.display(),
         engine: connection.engine,
         source: Box::new(source),
@@ -182,6 +182,8 @@ mod tests {
             ssl_mode,
             ssl_root_cert: None,
             connect_timeout_s: 10,
+            options: None,
+            client_certificate: None,
         }
     }
 

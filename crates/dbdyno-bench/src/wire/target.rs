@@ -19,6 +19,8 @@ pub struct Target {
     pub user: String,
     pub password: Option<Secret>,
     pub database: String,
+    /// What PostgreSQL's startup packet asks of the session's process.
+    pub options: Option<String>,
     pub tls: Option<Tls>,
     /// For connecting and logging in together.
     pub timeout: Duration,
@@ -35,7 +37,8 @@ impl Target {
             Some(tls) if tls.required => postgres::Tls::Require,
             Some(_) => postgres::Tls::Prefer,
         };
-        postgres::Login::new(&self.user, &self.database, self.password(), tls)
+        let login = postgres::Login::new(&self.user, &self.database, self.password(), tls);
+        login.with_options(self.options.as_deref())
     }
 
     pub(super) fn mysql_login(&self) -> mysql::Login {

@@ -43,6 +43,7 @@ mod tests {
             user: "u".to_owned(),
             password: None,
             database: "d".to_owned(),
+            options: None,
             tls: Some(tls),
             timeout: Duration::from_secs(1),
         }

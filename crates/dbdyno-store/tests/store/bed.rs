@@ -142,5 +142,5 @@ pub(crate) fn open(address: &str) -> Result<Store, StoreError> {
             store
         });
     }
-    Store::postgres(connect(&resolve(address, &|_| None).unwrap()).unwrap())
+    Store::postgres(connect(&resolve(address, &|_| None).unwrap().first()).unwrap())
 }

@@ -3,7 +3,6 @@
 use std::error::Error as _;
 use std::io;
 use std::net::ToSocketAddrs as _;
-use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -14,122 +13,8 @@ use dbdyno_model::{Address, Connection, Engine, SslMode};
 use dbdyno_tls::Refusal;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::connect_error::ConnectError;
 use super::system_user::SystemUser;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    #[error("{target} is a MySQL or MariaDB server, and this takes a PostgreSQL server")]
-    OtherEngine { target: String },
-    #[error("nothing listens on {place}")]
-    Refused { place: String, is_local: bool },
-    #[error("there is no socket {path}")]
-    NoSocket { path: PathBuf },
-    #[error("this user may not open the socket {path}")]
-    SocketDenied { path: PathBuf },
-    #[error("there is no host {host}")]
-    NoSuchHost { host: String },
-    #[error("{host} cannot be reached: {why}")]
-    Unreachable { host: String, why: String },
-    #[error("the server did not answer within {seconds} s at {target}")]
-    Timeout { target: String, seconds: u64 },
-    #[error("wrong password for user {user}")]
-    WrongPassword { user: String },
-    #[error("the server wants a password for user {user}, and none is given")]
-    PasswordNeeded { user: String },
-    #[error("the server's pg_hba.conf does not let this connection in: {message}")]
-    NoHbaEntry { message: String },
-    #[error("the server does not let user {user} in: {message}")]
-    Rejected { user: String, message: String },
-    #[error("there is no database {database}")]
-    UnknownDatabase { database: String },
-    #[error("the server does not take connections yet: {message}")]
-    Starting { message: String },
-    #[error("the server has no connection left: {message}")]
-    TooManyConnections { message: String },
-    #[error("{host} does not offer TLS, and sslmode={mode} asks for it")]
-    TlsNotOffered { host: String, mode: &'static str },
-    #[error("the certificate of {host} is not trusted: {why}")]
-    Untrusted { host: String, why: String },
-    #[error("the certificate of {host} is made out to another name: {why}")]
-    WrongName { host: String, why: String },
-    #[error("cannot set up TLS: {why}")]
-    Tls { why: String },
-    #[error("cannot connect to {target}: {}", describe(source))]
-    Other {
-        target: String,
-        source: ::postgres::Error,
-    },
-    #[error("cannot start a thread to connect on")]
-    Thread(#[from] io::Error),
-    #[error("this process may not connect as the system user {uid}: {source}")]
-    SystemUser { uid: u32, source: io::Error },
-}
-
-impl ConnectError {
-    /// What to do next, where there is something to say.
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::OtherEngine { .. } => "write postgres://user@host:5432/database".into(),
-            Self::Refused { place, is_local } if *is_local => format!(
-                "is the server running? `ss -ltnx` lists what listens; it is not on {place}"
-            ),
-            Self::Refused { .. } => {
-                "is the server running, and does listen_addresses cover that address? \
-                 a firewall may also answer for it"
-                    .into()
-            }
-            Self::NoSocket { .. } => {
-                "is the server running? its unix_socket_directories names the directory for host="
-                    .into()
-            }
-            Self::SocketDenied { .. } => "connect over TCP with host=localhost, or run as a user \
-                                          in the group that unix_socket_group names"
-                .into(),
-            Self::NoSuchHost { .. } => "check the spelling, and that the name resolves here".into(),
-            Self::Unreachable { .. } => "check route and firewall on the way there".into(),
-            Self::Timeout { .. } => {
-                "a firewall may drop the packets; connect_timeout=SECONDS waits longer".into()
-            }
-            Self::WrongPassword { .. } | Self::PasswordNeeded { .. } => {
-                "put it into ~/.pgpass (mode 0600) or into PGPASSWORD".into()
-            }
-            Self::NoHbaEntry { .. } => {
-                "add a line to pg_hba.conf for this user, database and address, and reload".into()
-            }
-            Self::Rejected { .. } => {
-                "connect as another database user with user=…, or from the system user of that \
-                 name: sudo -u NAME"
-                    .into()
-            }
-            Self::UnknownDatabase { .. } => {
-                "dbname=postgres exists nearly everywhere; SELECT datname FROM pg_database lists \
-                 the others"
-                    .into()
-            }
-            Self::Starting { .. } => "wait until it has recovered, then try again".into(),
-            Self::TooManyConnections { .. } => {
-                "close some, or connect as a superuser: superuser_reserved_connections keeps room"
-                    .into()
-            }
-            Self::TlsNotOffered { .. } => {
-                "sslmode=disable sends everything in the clear; better set ssl=on in the server"
-                    .into()
-            }
-            Self::Untrusted { .. } => "sslrootcert=FILE names the authority that signed it; \
-                                       sslmode=require without it encrypts, but does not ask who \
-                                       answers"
-                .into(),
-            Self::WrongName { .. } => {
-                "use the name in the certificate (its subjectAltName); sslmode=verify-ca checks \
-                 everything but the name"
-                    .into()
-            }
-            Self::Tls { .. } => "sslrootcert=FILE names another file of root certificates".into(),
-            Self::SystemUser { .. } => "run dbdyno as root or as that user".into(),
-            Self::Other { .. } | Self::Thread(_) => return None,
-        })
-    }
-}
 
 /// Opens a session with a PostgreSQL server.
 ///
@@ -176,7 +61,7 @@ fn attempt(
     let connector = match mode {
         SslMode::Disable => None,
         mode => {
-            let config = dbdyno_tls::client_config(mode, connection.ssl_root_cert.as_deref());
+            let config = dbdyno_tls::client_config_for(connection, mode);
             Some(MakeRustlsConnect::new(config.map_err(|error| {
                 ConnectError::Tls {
                     why: error.to_string(),
@@ -185,27 +70,16 @@ fn attempt(
         }
     };
     // The driver limits the time for the TCP handshake only, and a server that is stopped or
-    // drowning accepts and then says nothing: the thread is left behind in that case.
-    let (sender, receiver) = mpsc::sync_channel(1);
-    thread::Builder::new()
-        .name("connect".into())
-        .spawn(move || {
-            let result =
-                as_whom
-                    .map_or(Ok(()), SystemUser::take_thread)
-                    .map(|()| match connector {
-                        None => config.connect(NoTls),
-                        Some(connector) => config.connect(connector),
-                    });
-            // Nobody waits any more once the time is over.
-            let _ = sender.send(result);
-        })?;
-    let seconds = connection.connect_timeout_s;
-    let result = match seconds {
-        0 => receiver.recv().ok(),
-        _ => receiver.recv_timeout(Duration::from_secs(seconds)).ok(),
-    };
-    match result {
+    // drowning accepts and then says nothing.
+    let result = in_time(connection, move || {
+        as_whom
+            .map_or(Ok(()), SystemUser::take_thread)
+            .map(|()| match connector {
+                None => config.connect(NoTls),
+                Some(connector) => config.connect(connector),
+            })
+    });
+    match result? {
         Some(Ok(Ok(client))) => Ok(client),
         Some(Ok(Err(error))) => Err(classify(error, connection)),
         Some(Err(source)) => Err(ConnectError::SystemUser {
@@ -214,6 +88,36 @@ fn attempt(
         }),
         None => Err(timeout(connection)),
     }
+}
+
+/// What the session answers, within the time that a connection may take.
+pub(super) fn ask<T: Send + 'static>(
+    mut client: Client,
+    connection: &Connection,
+    question: fn(&mut Client) -> Result<T, ::postgres::Error>,
+) -> Result<T, ConnectError> {
+    match in_time(connection, move || question(&mut client))? {
+        Some(answer) => answer.map_err(|error| classify(error, connection)),
+        None => Err(timeout(connection)),
+    }
+}
+
+/// None where the time is over: the thread is left behind then.
+fn in_time<T: Send + 'static>(
+    connection: &Connection,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<Option<T>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    thread::Builder::new()
+        .name("connect".into())
+        .spawn(move || {
+            // Nobody waits any more once the time is over.
+            let _ = sender.send(work());
+        })?;
+    Ok(match connection.connect_timeout_s {
+        0 => receiver.recv().ok(),
+        seconds => receiver.recv_timeout(Duration::from_secs(seconds)).ok(),
+    })
 }
 
 fn config(connection: &Connection, mode: SslMode) -> Config {
@@ -239,6 +143,9 @@ fn config(connection: &Connection, mode: SslMode) -> Config {
     }
     if let Some(password) = &connection.password {
         config.password(password.expose());
+    }
+    if let Some(options) = &connection.options {
+        config.options(options);
     }
     config
 }
@@ -377,15 +284,4 @@ fn classify_tls(error: &::postgres::Error, connection: &Connection) -> Option<Co
 
 fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
-}
-
-/// The driver's error with its cause: alone it says no more than "db error".
-fn describe(error: &::postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(answer) => answer.message().to_owned(),
-        None => match error.source() {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        },
-    }
 }

@@ -38,8 +38,33 @@ pub enum ConnectionError {
         parameter: &'static str,
         instead: &'static str,
     },
-    #[error("several hosts in one connection are not supported")]
+    #[error("several hosts in one MySQL URI are not supported")]
     SeveralHosts,
+    #[error("{hosts} in `host` and {ports} in `port` do not go together")]
+    PortCount { hosts: usize, ports: usize },
+    #[error("{variable}: {why}")]
+    InVariable {
+        variable: &'static str,
+        why: Box<ConnectionError>,
+    },
+    #[error("{path}, line {line}, service {service}: {why}")]
+    InService {
+        path: PathBuf,
+        line: usize,
+        service: String,
+        why: Box<ConnectionError>,
+    },
+    #[error("there is no service {service:?} in {}", either(searched))]
+    NoService {
+        service: String,
+        searched: Vec<PathBuf>,
+    },
+    #[error("cannot read the service file {path}: {why}")]
+    ServiceFile { path: PathBuf, why: String },
+    #[error("a service cannot name another service or its file")]
+    NestedService,
+    #[error("a client certificate has no key")]
+    NoClientKey,
     #[error("sslrootcert=system needs sslmode=verify-full")]
     SystemRootsUnverified,
     #[error("the password file {path} can be read by others (mode {mode:04o})")]
@@ -51,6 +76,17 @@ pub enum ConnectionError {
     },
     #[error("no database user: none was given, and this user has no name")]
     NoUser,
+}
+
+fn either(files: &[PathBuf]) -> String {
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    match files.is_empty() {
+        true => "any file: neither ~/.pg_service.conf nor one of this system is there".to_owned(),
+        false => files.join(" or "),
+    }
 }
 
 impl ConnectionError {
@@ -85,7 +121,18 @@ impl ConnectionError {
             }
             Self::BadValue { .. } => return None,
             Self::Unsupported { instead, .. } => (*instead).into(),
-            Self::SeveralHosts => "name the one server that is to be tuned".into(),
+            Self::SeveralHosts => "name the one server that is meant".into(),
+            Self::PortCount { .. } => "give one port for all hosts, or one for each".into(),
+            Self::InVariable { why, .. } | Self::InService { why, .. } => return why.hint(),
+            Self::NoService { service, .. } => format!(
+                "a service is a section [{}] with a line for each parameter, such as host=db",
+                service.escape_debug()
+            ),
+            Self::ServiceFile { .. } => {
+                "name another with PGSERVICEFILE, or leave the service out".into()
+            }
+            Self::NestedService => "write that service's parameters here".into(),
+            Self::NoClientKey => "sslkey=FILE names it; it has to be readable by you alone".into(),
             Self::SystemRootsUnverified => {
                 "leave sslmode out, or name a file of root certificates in sslrootcert".into()
             }

@@ -1,24 +1,40 @@
 //! From what the user typed to one resolved connection, and from there to a session.
 
+mod candidates;
 mod connect;
+mod connect_error;
 mod conninfo;
 mod error;
+#[cfg(test)]
+mod host_list_tests;
+mod hosts;
+mod known;
 mod mysql;
 mod parameters;
 mod passfile;
+mod password;
+mod service;
+#[cfg(test)]
+mod service_tests;
 mod system_user;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod uri;
 
 use std::path::{Path, PathBuf};
 
 use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
-pub use connect::{ConnectError, connect, connect_as};
+pub use candidates::{Candidates, Found, SessionKind};
+pub use connect::{connect, connect_as};
+pub use connect_error::ConnectError;
 pub use error::ConnectionError;
 #[doc(hidden)]
 pub use mysql::read_options;
+pub use password::{PasswordError, password_from_command, password_from_file};
+#[doc(hidden)]
+pub use service::read_service;
 pub use system_user::SystemUser;
 
 use parameters::Parameters;
@@ -26,18 +42,32 @@ use parameters::Parameters;
 /// Seconds to wait for a server when nobody says; libpq would wait for ever.
 const DEFAULT_TIMEOUT_S: u64 = 10;
 
-/// Resolves a URI, key=value parameters or the name of a database to one connection.
+/// Resolves a URI, key=value parameters or the name of a database to the servers that it names.
 ///
-/// What is not given comes from the variables of libpq, then from the password file; behind
-/// `mysql://` and `mariadb://`, from the variables of their client, then from its option files.
+/// What is not given comes from the service that was asked for, from the variables of libpq, then
+/// from the password file; behind `mysql://` and `mariadb://`, from the variables of their client,
+/// then from its option files.
 ///
 /// # Errors
-/// Where `target` cannot be read, asks for what is not supported, or finds an open password file.
+/// Where `target` or a service cannot be read or asks for what is not supported, or where the
+/// password file is open to others.
 pub fn resolve(
     target: &str,
     environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Connection, ConnectionError> {
-    resolve_on(&Machine::this(), target, environment)
+) -> Result<Candidates, ConnectionError> {
+    resolve_on(&Machine::this(), target, environment, None)
+}
+
+/// The same with a password that beats every other.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_with(
+    target: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+    password: Secret,
+) -> Result<Candidates, ConnectionError> {
+    resolve_on(&Machine::this(), target, environment, Some(password))
 }
 
 /// What the defaults depend on, beside the environment.
@@ -46,6 +76,8 @@ struct Machine {
     home: Option<PathBuf>,
     /// PostgreSQL's.
     socket_directories: Vec<PathBuf>,
+    /// Of libpq's system-wide service file.
+    service_directories: Vec<PathBuf>,
     mysql_sockets: Vec<PathBuf>,
     /// Everybody's; `~/.my.cnf` comes after them.
     mysql_option_files: Vec<PathBuf>,
@@ -64,6 +96,7 @@ impl Machine {
             user: field(0),
             home: field(5).map(PathBuf::from),
             socket_directories: vec!["/var/run/postgresql".into(), "/tmp".into()],
+            service_directories: service::DIRECTORIES.iter().map(PathBuf::from).collect(),
             mysql_sockets: mysql::SOCKETS.iter().map(PathBuf::from).collect(),
             mysql_option_files: mysql::OPTION_FILES.iter().map(PathBuf::from).collect(),
         }
@@ -103,49 +136,76 @@ fn resolve_on(
     machine: &Machine,
     target: &str,
     environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Connection, ConnectionError> {
+    password: Option<Secret>,
+) -> Result<Candidates, ConnectionError> {
     for (scheme, flavour) in mysql::SCHEMES {
         if let Some(rest) = target.strip_prefix(*scheme) {
-            return mysql::resolve_on(machine, *flavour, rest, environment);
+            let resolved = mysql::resolve_on(machine, *flavour, rest, environment, password);
+            return resolved.map(Candidates::one);
         }
     }
     let mut given = parse(target)?;
+    service::fill(&mut given, machine, environment)?;
     given.fill(environment)?;
     let home = machine.home(environment);
-
-    let port = given.get("port").map(read_port).transpose()?;
-    let port = port.unwrap_or(5432);
-    let address = match given.get("host") {
-        Some(host) => read_host(host)?,
-        None => Address::Socket(machine.socket_directory(port)),
-    };
     let user = match given.get("user") {
         Some(user) => user.to_owned(),
         None => machine.user(environment)?,
     };
-    let mut connection = Connection {
-        engine: Engine::Postgres,
-        address,
-        port,
-        password: given.get("password").map(Secret::new),
-        database: given.get("dbname").unwrap_or(&user).to_owned(),
-        user,
-        ssl_mode: SslMode::Disable,
-        ssl_root_cert: None,
-        connect_timeout_s: read_timeout("connect_timeout", given.get("connect_timeout"))?,
+    let timeout = |seconds: &str| read_timeout("connect_timeout", Some(seconds));
+    let timeout = given.read("connect_timeout", timeout)?;
+    let kind = given.read("target_session_attrs", SessionKind::read)?;
+    let shuffled = given.read("load_balance_hosts", hosts::read_balancing)?;
+    let password = password.or_else(|| given.get("password").map(Secret::new));
+    let database = given.get("dbname").unwrap_or(&user);
+    let options = given.get("options").map(str::to_owned);
+
+    let of_host = |(host, port): (Option<Address>, u16)| {
+        let address = host.unwrap_or_else(|| Address::Socket(machine.socket_directory(port)));
+        let connection = Connection {
+            engine: Engine::Postgres,
+            address,
+            port,
+            password: password.clone(),
+            database: database.to_owned(),
+            user: user.clone(),
+            ssl_mode: SslMode::Disable,
+            ssl_root_cert: None,
+            connect_timeout_s: timeout.unwrap_or(DEFAULT_TIMEOUT_S),
+            options: options.clone(),
+            client_certificate: None,
+        };
+        let connection = tls::complete(&given, connection, home.as_deref())?;
+        with_password(&given, connection, home.as_deref())
     };
-    (connection.ssl_mode, connection.ssl_root_cert) =
-        read_tls(&given, &connection, home.as_deref())?;
-    if connection.password.is_none() {
-        let file = given
-            .get("passfile")
-            .map(PathBuf::from)
-            .or_else(|| Some(home?.join(".pgpass")));
-        if let Some(file) = file {
-            connection.password = passfile::find(&file, &connection)?;
-        }
+    let (first, others) = hosts::read(&given)?;
+    let others = others.into_iter().map(&of_host);
+    let others = others.collect::<Result<Vec<_>, _>>()?;
+    let candidates = Candidates::new(of_host(first)?, others, kind.unwrap_or(SessionKind::Any));
+    Ok(match shuffled {
+        Some(true) => candidates.shuffled(),
+        _ => candidates,
+    })
+}
+
+/// With the password file's, where nothing else has given one.
+fn with_password(
+    given: &Parameters,
+    connection: Connection,
+    home: Option<&Path>,
+) -> Result<Connection, ConnectionError> {
+    if connection.password.is_some() {
+        return Ok(connection);
     }
-    Ok(connection)
+    let named = given.get("passfile").map(PathBuf::from);
+    let Some(file) = named.or_else(|| Some(home?.join(".pgpass"))) else {
+        return Ok(connection);
+    };
+    let password = passfile::find(&file, &connection)?;
+    Ok(Connection {
+        password,
+        ..connection
+    })
 }
 
 fn parse(target: &str) -> Result<Parameters, ConnectionError> {
@@ -175,29 +235,11 @@ fn parse(target: &str) -> Result<Parameters, ConnectionError> {
 }
 
 fn read_port(port: &str) -> Result<u16, ConnectionError> {
-    if port.contains(',') {
-        return Err(ConnectionError::SeveralHosts);
-    }
     let number = port.parse().ok().filter(|number| *number > 0);
     number.ok_or(ConnectionError::BadValue {
         parameter: "port",
         expected: "a number from 1 to 65535",
     })
-}
-
-fn read_host(host: &str) -> Result<Address, ConnectionError> {
-    if host.contains(',') {
-        Err(ConnectionError::SeveralHosts)
-    } else if host.starts_with('/') {
-        Ok(Address::Socket(host.into()))
-    } else if host.contains(['/', '@', ' ', '\0']) {
-        Err(ConnectionError::BadValue {
-            parameter: "host",
-            expected: "a host name, an address or the absolute path of a socket directory",
-        })
-    } else {
-        Ok(Address::Tcp(host.to_owned()))
-    }
 }
 
 /// Zero and less wait for ever, as in libpq.
@@ -213,51 +255,4 @@ fn read_timeout(parameter: &'static str, seconds: Option<&str>) -> Result<u64, C
             expected: "a whole number of seconds",
         })?;
     Ok(u64::try_from(seconds).unwrap_or(0))
-}
-
-/// An explicit mode is obeyed; silence trusts this host and verifies every other.
-fn read_tls(
-    given: &Parameters,
-    connection: &Connection,
-    home: Option<&Path>,
-) -> Result<(SslMode, Option<PathBuf>), ConnectionError> {
-    let explicit = given.get("sslmode").map(read_mode).transpose()?;
-    // TLS is not spoken on a socket, whatever is asked for.
-    if matches!(connection.address, Address::Socket(_)) {
-        return Ok((SslMode::Disable, None));
-    }
-    let wants_system = given.get("sslrootcert") == Some("system");
-    let mode = match explicit {
-        Some(mode) if wants_system && mode != SslMode::VerifyFull => {
-            return Err(ConnectionError::SystemRootsUnverified);
-        }
-        Some(mode) => mode,
-        None if connection.is_local() && !wants_system => SslMode::Prefer,
-        None => SslMode::VerifyFull,
-    };
-    if wants_system || matches!(mode, SslMode::Disable | SslMode::Prefer) {
-        return Ok((mode, None));
-    }
-    let file = given.get("sslrootcert").map(PathBuf::from).or_else(|| {
-        let file = home?.join(".postgresql/root.crt");
-        file.is_file().then_some(file)
-    });
-    Ok((mode, file))
-}
-
-fn read_mode(mode: &str) -> Result<SslMode, ConnectionError> {
-    Ok(match mode {
-        "disable" => SslMode::Disable,
-        // `allow` encrypts when the server insists; prefer does too, and also when it does not.
-        "allow" | "prefer" => SslMode::Prefer,
-        "require" => SslMode::Require,
-        "verify-ca" => SslMode::VerifyCa,
-        "verify-full" => SslMode::VerifyFull,
-        _ => {
-            return Err(ConnectionError::BadValue {
-                parameter: "sslmode",
-                expected: "disable, allow, prefer, require, verify-ca or verify-full",
-            });
-        }
-    })
 }

@@ -1,126 +1,77 @@
-//! The connection parameters of libpq, and what becomes of each.
+//! Parameters as they were given, the strongest place of each, and what becomes of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::error::ConnectionError;
+use super::known::{KNOWN, Known, Treatment, known};
 
 /// Values by name of those parameters that are read; no Debug, since one is the password.
 #[derive(Default)]
-pub(super) struct Parameters(BTreeMap<&'static str, String>);
+pub(super) struct Parameters(BTreeMap<&'static str, Given>);
 
-enum Treatment {
-    /// Ends up in the connection; the variable stands in for it when it is not given.
-    Read(&'static str),
-    /// Changes nothing for us: taken and dropped.
-    Dropped,
-    /// Taken with one of these values, which is what happens anyway.
-    Only(&'static [&'static str], &'static str),
-    /// Ignoring it would reach another server, or reach it less safely than was asked for.
-    Refused(&'static str),
+struct Given {
+    value: String,
+    origin: Origin,
 }
 
-use Treatment::{Dropped, Only, Read, Refused};
+/// Where a value was said, for the error that finds fault with it.
+#[derive(Clone)]
+pub(super) enum Origin {
+    Typed,
+    Service {
+        path: PathBuf,
+        line: usize,
+        service: String,
+    },
+    Variable(&'static str),
+}
 
-const CLIENT_CERTIFICATE: &str = "client certificates are not supported: use a password";
-const WRITE_THEM: &str = "service files are not supported: write the parameters themselves";
-
-const KNOWN: &[(&str, Treatment)] = &[
-    ("host", Read("PGHOST")),
-    ("port", Read("PGPORT")),
-    ("user", Read("PGUSER")),
-    ("password", Read("PGPASSWORD")),
-    ("dbname", Read("PGDATABASE")),
-    ("sslmode", Read("PGSSLMODE")),
-    ("sslrootcert", Read("PGSSLROOTCERT")),
-    ("connect_timeout", Read("PGCONNECT_TIMEOUT")),
-    ("passfile", Read("PGPASSFILE")),
-    ("application_name", Dropped),
-    ("fallback_application_name", Dropped),
-    ("client_encoding", Dropped),
-    ("keepalives", Dropped),
-    ("keepalives_idle", Dropped),
-    ("keepalives_interval", Dropped),
-    ("keepalives_count", Dropped),
-    ("tcp_user_timeout", Dropped),
-    ("sslcompression", Dropped),
-    ("sslsni", Dropped),
-    ("krbsrvname", Dropped),
-    ("gsslib", Dropped),
-    ("gssdelegation", Dropped),
-    ("load_balance_hosts", Dropped),
-    (
-        "gssencmode",
-        Only(&["disable", "prefer"], "GSSAPI is not supported: use TLS"),
-    ),
-    (
-        "channel_binding",
-        Only(
-            &["disable", "prefer"],
-            "leave channel_binding out; sslmode=verify-full proves the server as well",
-        ),
-    ),
-    (
-        "target_session_attrs",
-        Only(&["any"], "name the one server that is to be tuned"),
-    ),
-    (
-        "sslnegotiation",
-        Only(&["postgres"], "leave sslnegotiation out"),
-    ),
-    (
-        "ssl_min_protocol_version",
-        Only(
-            &["TLSv1", "TLSv1.1", "TLSv1.2"],
-            "leave it out: 1.2 is the oldest protocol that is spoken",
-        ),
-    ),
-    ("ssl_max_protocol_version", Refused("leave it out")),
-    ("service", Refused(WRITE_THEM)),
-    ("servicefile", Refused(WRITE_THEM)),
-    ("hostaddr", Refused("write the address in `host`")),
-    ("options", Refused("set the options for the role instead")),
-    (
-        "replication",
-        Refused("a replication connection answers no queries: leave it out"),
-    ),
-    ("sslcert", Refused(CLIENT_CERTIFICATE)),
-    ("sslkey", Refused(CLIENT_CERTIFICATE)),
-    ("sslpassword", Refused(CLIENT_CERTIFICATE)),
-    ("sslcertmode", Refused(CLIENT_CERTIFICATE)),
-    (
-        "sslcrl",
-        Refused("revocation lists are not supported: leave it out"),
-    ),
-    (
-        "sslcrldir",
-        Refused("revocation lists are not supported: leave it out"),
-    ),
-    ("requirepeer", Refused("leave it out")),
-    ("requiressl", Refused("write sslmode=require")),
-    ("require_auth", Refused("leave it out")),
-];
-
-/// Variables that would choose another server, were they not set aside.
-const REFUSED_VARIABLES: &[(&str, &str)] = &[("PGSERVICE", "service"), ("PGHOSTADDR", "hostaddr")];
+impl Origin {
+    pub(super) fn locate(&self, why: ConnectionError) -> ConnectionError {
+        match self {
+            Self::Typed => why,
+            Self::Service {
+                path,
+                line,
+                service,
+            } => ConnectionError::InService {
+                path: path.clone(),
+                line: *line,
+                service: service.clone(),
+                why: Box::new(why),
+            },
+            Self::Variable(variable) => ConnectionError::InVariable {
+                variable: *variable,
+                why: Box::new(why),
+            },
+        }
+    }
+}
 
 impl Parameters {
     /// Takes one parameter as the user gave it; an empty one counts as not given.
     pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), ConnectionError> {
-        let Some((name, treatment)) = KNOWN.iter().find(|(known, _)| *known == name) else {
-            return Err(unknown(name));
-        };
-        let unsupported = |instead| ConnectionError::Unsupported {
-            parameter: name,
-            instead,
-        };
-        match treatment {
-            _ if value.is_empty() => {}
-            Read(_) => {
-                self.0.insert(name, value);
-            }
-            Dropped => {}
-            Only(values, _) if values.contains(&value.as_str()) => {}
-            Only(_, instead) | Refused(instead) => return Err(unsupported(instead)),
+        if let Some(name) = taken(known(name)?, &value)? {
+            let origin = Origin::Typed;
+            self.0.insert(name, Given { value, origin });
+        }
+        Ok(())
+    }
+
+    /// Takes one from elsewhere, where nothing stronger has given it.
+    pub(super) fn set_weaker(
+        &mut self,
+        name: &str,
+        value: String,
+        origin: Origin,
+    ) -> Result<(), ConnectionError> {
+        let known = known(name).map_err(|why| origin.locate(why))?;
+        if self.0.contains_key(known.name) || self.overrules(known.name) {
+            return Ok(());
+        }
+        if let Some(name) = taken(known, &value).map_err(|why| origin.locate(why))? {
+            self.0.insert(name, Given { value, origin });
         }
         Ok(())
     }
@@ -130,81 +81,64 @@ impl Parameters {
         &mut self,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(), ConnectionError> {
-        let lookup = |variable| environment(variable).filter(|value| !value.is_empty());
-        for (variable, parameter) in REFUSED_VARIABLES {
-            // A host that was typed wins over the variable, as it does in libpq for a service.
-            if !self.0.contains_key("host")
-                && let Some(value) = lookup(variable)
+        for known in KNOWN {
+            if let Some(variable) = known.variable
+                && let Some(value) = environment(variable)
             {
-                self.set(parameter, value)?;
-            }
-        }
-        for (name, treatment) in KNOWN {
-            if let Read(variable) = treatment
-                && !self.0.contains_key(name)
-                && let Some(value) = lookup(variable)
-            {
-                self.0.insert(name, value);
+                self.set_weaker(known.name, value, Origin::Variable(variable))?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-}
-
-fn unknown(name: &str) -> ConnectionError {
-    // Anything but a plain word may be a piece of a password that was not quoted.
-    let is_word = name
-        .bytes()
-        .all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'-');
-    if name.is_empty() || name.len() > 40 || !is_word {
-        return ConnectionError::Malformed {
-            form: "parameters",
-            why: "a name in front of `=` is not one of a parameter",
+    /// A host that was given stronger says where the server is; a mode says more than the flag
+    /// that it has replaced.
+    fn overrules(&self, name: &str) -> bool {
+        let stronger = match name {
+            "hostaddr" => "host",
+            "requiressl" => "sslmode",
+            _ => return false,
         };
+        self.0.contains_key(stronger)
     }
-    let nearest = KNOWN
-        .iter()
-        .map(|(known, _)| (distance(name, known), *known))
-        .min()
-        .filter(|(distance, known)| *distance <= 1 + known.len() / 4);
-    ConnectionError::UnknownParameter {
-        name: name.to_owned(),
-        nearest: nearest.map(|(_, known)| known),
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|given| given.value.as_str())
+    }
+
+    /// The value as `read` understands it; its error tells where the value was said.
+    pub(super) fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, ConnectionError>,
+    ) -> Result<Option<T>, ConnectionError> {
+        let Some(given) = self.0.get(name) else {
+            return Ok(None);
+        };
+        let value = read(&given.value).map_err(|why| given.origin.locate(why))?;
+        Ok(Some(value))
     }
 }
 
-/// Levenshtein's distance between two short ASCII words.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+/// The name under which a value is kept, where it is.
+fn taken(known: &Known, value: &str) -> Result<Option<&'static str>, ConnectionError> {
+    match known.treatment {
+        _ if value.is_empty() => Ok(None),
+        Treatment::Read => Ok(Some(known.name)),
+        Treatment::Dropped => Ok(None),
+        Treatment::Only(values, _) if values.contains(&value) => Ok(None),
+        Treatment::Only(_, instead) | Treatment::Refused(instead) => {
+            Err(ConnectionError::Unsupported {
+                parameter: known.name,
+                instead,
+            })
         }
     }
-    row[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_typing_error_is_answered_with_the_nearest_parameter() {
-        let mut parameters = Parameters::default();
-        let error = parameters.set("sslmod", "require".into()).unwrap_err();
-        assert_eq!(error.to_string(), "unknown connection parameter `sslmod`");
-        assert_eq!(error.hint().unwrap(), "did you mean `sslmode`?");
-        let error = parameters.set("database", "x".into()).unwrap_err();
-        assert!(error.hint().unwrap().contains("dbname"), "{error:?}");
-    }
 
     #[test]
     fn what_would_weaken_the_connection_is_refused_and_what_changes_nothing_is_taken() {
@@ -213,8 +147,9 @@ mod tests {
         parameters.set("channel_binding", "prefer".into()).unwrap();
         for (name, value) in [
             ("channel_binding", "require"),
-            ("service", "prod"),
-            ("sslcert", "me.crt"),
+            ("gssencmode", "require"),
+            ("sslcrl", "revoked.pem"),
+            ("require_auth", "scram-sha-256"),
             ("hostaddr", "10.0.0.1"),
         ] {
             let error = parameters.set(name, value.into()).unwrap_err();
@@ -224,11 +159,60 @@ mod tests {
     }
 
     #[test]
-    fn a_service_of_the_environment_is_refused_unless_a_host_was_typed() {
-        let environment = |name: &str| (name == "PGSERVICE").then(|| "prod".to_owned());
-        assert!(Parameters::default().fill(&environment).is_err());
+    fn a_variable_asks_for_no_less_than_its_parameter() {
+        for (variable, value) in [
+            ("PGCHANNELBINDING", "require"),
+            ("PGREQUIREAUTH", "scram-sha-256"),
+            ("PGREQUIRESSL", "1"),
+            ("PGHOSTADDR", "10.0.0.1"),
+        ] {
+            let environment = |name: &str| (name == variable).then(|| value.to_owned());
+            let error = Parameters::default().fill(&environment).unwrap_err();
+            assert!(error.to_string().starts_with(variable), "{error}");
+            assert!(error.hint().is_some());
+        }
+        let environment = |name: &str| (name == "PGCHANNELBINDING").then(|| "prefer".to_owned());
+        Parameters::default().fill(&environment).unwrap();
+    }
+
+    #[test]
+    fn an_address_of_the_environment_gives_way_to_a_host_that_was_typed() {
+        let environment = |name: &str| (name == "PGHOSTADDR").then(|| "10.0.0.1".to_owned());
         let mut typed = Parameters::default();
         typed.set("host", "db".into()).unwrap();
         typed.fill(&environment).unwrap();
+        let environment = |name: &str| match name {
+            "PGREQUIRESSL" => Some("1".to_owned()),
+            "PGSSLMODE" => Some("disable".to_owned()),
+            _ => None,
+        };
+        let mut parameters = Parameters::default();
+        parameters.fill(&environment).unwrap();
+        assert_eq!(parameters.get("sslmode"), Some("disable"));
+    }
+
+    #[test]
+    fn what_is_weaker_replaces_nothing_and_is_located_where_it_is_wrong() {
+        let origin = || Origin::Service {
+            path: "/etc/services".into(),
+            line: 7,
+            service: "prod".into(),
+        };
+        let mut parameters = Parameters::default();
+        parameters.set("user", "typed".into()).unwrap();
+        for (name, value) in [("user", "u"), ("host", "db"), ("host", "other")] {
+            let set = parameters.set_weaker(name, value.into(), origin());
+            set.unwrap();
+        }
+        assert_eq!(parameters.get("user"), Some("typed"));
+        assert_eq!(parameters.get("host"), Some("db"));
+        let read = parameters.read("host", |_| -> Result<(), _> {
+            Err(ConnectionError::Ambiguous)
+        });
+        let told = read.unwrap_err().to_string();
+        assert!(
+            told.starts_with("/etc/services, line 7, service prod"),
+            "{told}"
+        );
     }
 }

@@ -106,6 +106,8 @@ mod tests {
             ssl_mode: SslMode::Disable,
             ssl_root_cert: None,
             connect_timeout_s: 1,
+            options: None,
+            client_certificate: None,
         }
     }
 

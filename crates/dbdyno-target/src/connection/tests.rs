@@ -7,21 +7,30 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn machine() -> Machine {
+pub(super) fn machine() -> Machine {
     Machine {
         user: Some("os".into()),
         home: Some("/nonexistent".into()),
         socket_directories: vec!["/nonexistent/run".into(), "/nonexistent/tmp".into()],
+        service_directories: Vec::new(),
         mysql_sockets: Vec::new(),
         mysql_option_files: Vec::new(),
     }
 }
 
-fn with(target: &str, variables: &[(&str, &str)]) -> Result<Connection, ConnectionError> {
+/// What the target comes to on that machine, with nothing else in the environment.
+pub(super) fn on(
+    machine: &Machine,
+    target: &str,
+    variables: &[(&str, &str)],
+) -> Result<Candidates, ConnectionError> {
     let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
-    resolve_on(&machine(), target, &|name| {
-        variables.get(name).map(|value| (*value).to_owned())
-    })
+    let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
+    resolve_on(machine, target, &environment, None)
+}
+
+fn with(target: &str, variables: &[(&str, &str)]) -> Result<Connection, ConnectionError> {
+    on(&machine(), target, variables).map(Candidates::first)
 }
 
 fn plain(target: &str) -> Connection {
@@ -159,10 +168,9 @@ fn the_users_own_root_certificate_is_found_as_libpq_finds_it() {
 #[test]
 fn what_cannot_be_done_is_said_with_the_way_out() {
     let error = |target| with(target, &[]).unwrap_err();
-    assert!(matches!(error("host=a,b"), ConnectionError::SeveralHosts));
     assert!(matches!(
-        error("postgres://a:1,b:2/d"),
-        ConnectionError::SeveralHosts
+        error("host=a,b port=1,2,3"),
+        ConnectionError::PortCount { hosts: 2, ports: 3 }
     ));
     assert!(matches!(
         error("redis://h"),
@@ -174,6 +182,10 @@ fn what_cannot_be_done_is_said_with_the_way_out() {
     ));
     assert!(matches!(
         error("service=x"),
+        ConnectionError::NoService { .. }
+    ));
+    assert!(matches!(
+        error("hostaddr=10.0.0.1"),
         ConnectionError::Unsupported { .. }
     ));
     assert!(matches!(
@@ -209,7 +221,11 @@ fn no_error_repeats_the_password_of_a_target_that_cannot_be_read() {
         "host=h password=a hunter=b",
         "host=h password='hunter",
         "password=hunter port=x",
-        "password=hunter host=a,b",
+        "password=hunter host=a,b port=1,2,3",
+        "postgres://u:hunter,host/db",
+        "postgres://u:1,hunter:hunter/db",
+        "postgres://u:hunter@a,b:port/db",
+        "password=hunter service=nowhere",
         "password=hunter nosuch=1",
         "hunter@=x",
     ] {

@@ -3,7 +3,7 @@
 use super::error::ConnectionError;
 use super::parameters::Parameters;
 
-/// What a piece of a URI tells.
+/// What a piece of a URI tells; of several hosts, with commas between them.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'a> {
     User,
@@ -66,10 +66,23 @@ pub(super) fn read(text: &str, set: &mut Set<'_>) -> Result<(), ConnectionError>
 
 fn read_location(location: &str, set: &mut Set<'_>) -> Result<(), ConnectionError> {
     let (authority, database) = location.split_once('/').unwrap_or((location, ""));
-    if authority.contains(',') {
-        return Err(ConnectionError::SeveralHosts);
+    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    for place in authority.split(',') {
+        let (host, port) = host_and_port(place)?;
+        hosts.push(decode(host)?);
+        ports.push(decode(port)?);
     }
-    let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
+    // No port at all is not a list of empty ones.
+    if ports.iter().all(String::is_empty) {
+        ports.clear();
+    }
+    set(Part::Host, hosts.join(","))?;
+    set(Part::Port, ports.join(","))?;
+    set(Part::Database, decode(database)?)
+}
+
+fn host_and_port(place: &str) -> Result<(&str, &str), ConnectionError> {
+    Ok(if let Some(bracketed) = place.strip_prefix('[') {
         let (host, after) = bracketed
             .split_once(']')
             .ok_or(malformed("a `[` has no `]`"))?;
@@ -79,17 +92,14 @@ fn read_location(location: &str, set: &mut Set<'_>) -> Result<(), ConnectionErro
             None => return Err(malformed("something other than a port follows the `]`")),
         }
     } else {
-        match authority.split_once(':') {
+        match place.split_once(':') {
             Some((_, port)) if port.contains(':') => {
                 return Err(malformed("an IPv6 address must stand in brackets: [::1]"));
             }
             Some(pair) => pair,
-            None => (authority, ""),
+            None => (place, ""),
         }
-    };
-    set(Part::Host, decode(host)?)?;
-    set(Part::Port, decode(port)?)?;
-    set(Part::Database, decode(database)?)
+    })
 }
 
 fn read_query(query: &str, set: &mut Set<'_>) -> Result<(), ConnectionError> {

@@ -8,6 +8,7 @@ use dbdyno_bench::oltp::Distribution;
 use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
 use dbdyno_bench::wire::Isolation;
 
+use super::password::PasswordFrom;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -40,6 +41,9 @@ pub(crate) struct BenchData {
     /// postgres://user@host:port/database, mysql://user@host:port/database, or key=value as psql
     /// takes them; without one, what psql would connect to
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) password: PasswordFrom,
 
     #[command(flatten)]
     pub(crate) sbtest: Sbtest,

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use dbdyno_model::Severity;
 
 use super::bench::duration;
+use super::password::PasswordFrom;
 use crate::exit;
 
 /// A longer sample is no sample any more.
@@ -53,8 +54,15 @@ pub(crate) struct Check {
     /// The server to check: postgres://user@host:port/database, or key=value as psql takes them
     pub(crate) target: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) password: PasswordFrom,
+
     /// Check the facts in this file instead: `collect` wrote it, or `check --json`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "sample", "with_names"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["target", "sample", "with_names", "password_file", "password_command"]
+    )]
     pub(crate) facts: Option<PathBuf>,
 
     #[command(flatten)]
@@ -94,6 +102,9 @@ pub(crate) struct Collect {
     /// The server to read: postgres://user@host:port/database, or key=value as psql takes them
     pub(crate) target: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) password: PasswordFrom,
+
     /// Into this file, in the place of older facts; - or nothing is standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -125,6 +136,9 @@ pub(crate) struct Diff {
 pub(crate) struct Grants {
     /// Also say what the role of this connection lacks
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) password: PasswordFrom,
 
     /// The role to be made
     #[arg(long, value_name = "NAME", default_value = dbdyno_target::postgres::PROPOSED_ROLE)]

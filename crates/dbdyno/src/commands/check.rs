@@ -11,7 +11,7 @@ use crate::cli::{self, Level};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
-use crate::target::resolve;
+use crate::target::resolve_named;
 use crate::{collecting, facts_file};
 use choice::Choice;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(
     let facts = match &arguments.facts {
         Some(path) => facts_file::read(path)?,
         None => {
-            let target = arguments.target.as_deref().map(resolve).transpose()?;
+            let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
             collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?
         }
     };

@@ -12,7 +12,7 @@ use crate::facts_file;
 use crate::files;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
-use crate::target::resolve;
+use crate::target::resolve_named;
 
 pub(crate) fn run(
     arguments: &cli::Collect,
@@ -24,7 +24,7 @@ pub(crate) fn run(
     if let Some(path) = output {
         check_output(path)?;
     }
-    let target = arguments.target.as_deref().map(resolve).transpose()?;
+    let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
     let facts = collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?;
     // From here on nothing is left half.
     interrupt.watches(true);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dbdyno_model::Connection;
 use dbdyno_model::postgres::MissingPrivilege;
 use dbdyno_target::connection;
 use dbdyno_target::postgres::{CollectOptions, Granted, NEWEST, OLDEST, collect, granted, grants};
@@ -10,7 +11,7 @@ use crate::cli;
 use crate::collecting::{within, without_secrets};
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
-use crate::target::resolve;
+use crate::target::resolve_named;
 
 /// For a reading without a sample.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,8 +24,9 @@ pub(crate) fn run(arguments: &cli::Grants, printer: &Printer) -> Result<(), Fail
             "give the role that dbdyno shall connect as",
         ));
     }
-    let mut lines = match &arguments.target {
-        Some(target) => of_server(target, printer).map_err(without_secrets)?,
+    let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
+    let mut lines = match &target {
+        Some(to) => of_server(to, printer).map_err(without_secrets)?,
         None => vec![format!("-- For PostgreSQL {OLDEST} to {NEWEST}.")],
     };
     lines.push(
@@ -38,10 +40,9 @@ pub(crate) fn run(arguments: &cli::Grants, printer: &Printer) -> Result<(), Fail
 }
 
 /// What the server says of the role that is connected, as comments.
-fn of_server(target: &str, printer: &Printer) -> Result<Vec<String>, Failure> {
-    let to = resolve(target)?;
+fn of_server(to: &Connection, printer: &Printer) -> Result<Vec<String>, Failure> {
     printer.progress(&format!("reading {}", to.display()));
-    let mut client = connection::connect(&to)
+    let mut client = connection::connect(to)
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
     let asked = within(PATIENCE, &to.display(), move || {
         let failed = |error: dbdyno_target::postgres::CollectError| {

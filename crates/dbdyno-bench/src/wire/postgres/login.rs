@@ -25,6 +25,7 @@ pub(crate) struct Login {
     user: String,
     database: String,
     password: Option<String>,
+    options: Option<String>,
     tls: Tls,
     state: State,
     proof: Proof,
@@ -48,10 +49,20 @@ impl Login {
             user: user.to_owned(),
             database: database.to_owned(),
             password: password.map(str::to_owned),
+            options: None,
             tls,
             state: State::New,
             proof: Proof::Open,
             key: None,
+        }
+    }
+
+    /// With command-line options for the session's server process.
+    #[must_use]
+    pub(crate) fn with_options(self, options: Option<&str>) -> Self {
+        Self {
+            options: options.map(str::to_owned),
+            ..self
         }
     }
 
@@ -88,10 +99,16 @@ impl Login {
             return Err(stuffed());
         }
         let password = self.password.as_deref().unwrap_or_default();
-        let given = [self.user.as_str(), self.database.as_str(), password];
+        let options = self.options.as_deref();
+        let given = [
+            self.user.as_str(),
+            self.database.as_str(),
+            password,
+            options.unwrap_or_default(),
+        ];
         if given.iter().any(|text| text.contains('\0')) {
             return Err(WireError::Authentication(
-                "neither user, database nor password may hold a zero byte".to_owned(),
+                "neither user, database, password nor options may hold a zero byte".to_owned(),
             ));
         }
         let parameters = [
@@ -102,7 +119,8 @@ impl Login {
         ];
         framed(out, |out| {
             out.extend_from_slice(PROTOCOL);
-            for (name, value) in parameters {
+            let options = options.map(|options| ("options", options));
+            for (name, value) in parameters.into_iter().chain(options) {
                 string(out, name);
                 string(out, value);
             }
@@ -358,6 +376,20 @@ mod tests {
     fn a_zero_byte_is_not_sent() {
         let mut login = Login::new("carol\0superuser", "bench", None, Tls::Never);
         let (result, sent) = step(&mut login, &mut Inbound::default(), b"");
+        assert!(matches!(result, Err(WireError::Authentication(_))));
+        assert!(sent.is_empty());
+    }
+
+    #[test]
+    fn options_are_part_of_the_startup_and_hold_no_zero_byte() {
+        let started = |options| {
+            let mut login = login(Tls::Never).with_options(Some(options));
+            step(&mut login, &mut Inbound::default(), b"")
+        };
+        let (result, sent) = started("-c jit=off");
+        assert_eq!(result.unwrap(), LoginStep::Send);
+        assert!(sent.ends_with(b"UTF8\0options\0-c jit=off\0\0"));
+        let (result, sent) = started("-c jit=off\0user\0postgres");
         assert!(matches!(result, Err(WireError::Authentication(_))));
         assert!(sent.is_empty());
     }

@@ -14,7 +14,7 @@ use dbdyno_model::{Address, Connection, Engine, Secret, SslMode};
 
 use super::error::{ConnectionError, MYSQL_URI};
 use super::uri::{self, Part};
-use super::{Machine, read_port, read_timeout};
+use super::{Machine, read_timeout};
 
 pub use options::read_options;
 
@@ -68,6 +68,7 @@ pub(super) fn resolve_on(
     flavour: Flavour,
     text: &str,
     environment: &dyn Fn(&str) -> Option<String>,
+    password: Option<Secret>,
 ) -> Result<Connection, ConnectionError> {
     let mut files = machine.mysql_option_files.clone();
     files.extend(machine.home(environment).map(|home| home.join(".my.cnf")));
@@ -86,11 +87,13 @@ pub(super) fn resolve_on(
         address: address(machine, &given)?,
         port: port.unwrap_or(DEFAULT_PORT),
         user,
-        password: given.get("password").map(Secret::new),
+        password: password.or_else(|| given.get("password").map(Secret::new)),
         database: given.get("database").unwrap_or_default().to_owned(),
         ssl_mode: SslMode::Disable,
         ssl_root_cert: None,
         connect_timeout_s: read_timeout("connect-timeout", given.get("connect-timeout"))?,
+        options: None,
+        client_certificate: None,
     };
     (connection.ssl_mode, connection.ssl_root_cert) = tls(&given, &connection)?;
     Ok(connection)
@@ -173,6 +176,14 @@ fn socket_of(machine: &Machine) -> PathBuf {
     let existing = sockets.iter().find(|socket| socket.exists());
     let found = existing.or(sockets.first()).cloned();
     found.unwrap_or_else(|| SOCKETS[0].into())
+}
+
+/// One, since there is one host.
+fn read_port(port: &str) -> Result<u16, ConnectionError> {
+    if port.contains(',') {
+        return Err(ConnectionError::SeveralHosts);
+    }
+    super::read_port(port)
 }
 
 fn read_socket(path: &str) -> Result<Address, ConnectionError> {

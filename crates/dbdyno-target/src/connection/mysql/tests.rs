@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::super::resolve_on as resolve_any;
+use super::super::{Candidates, resolve_on as resolve_any};
 use super::*;
 
 fn machine() -> Machine {
@@ -15,6 +15,7 @@ fn machine() -> Machine {
         user: Some("os".into()),
         home: Some("/nonexistent".into()),
         socket_directories: vec!["/nonexistent/run".into()],
+        service_directories: Vec::new(),
         mysql_sockets: vec!["/nonexistent/a.sock".into(), "/nonexistent/b.sock".into()],
         mysql_option_files: Vec::new(),
     }
@@ -27,9 +28,8 @@ fn on(
     variables: &[(&str, &str)],
 ) -> Result<Connection, ConnectionError> {
     let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
-    resolve_any(machine, target, &|name| {
-        variables.get(name).map(|value| (*value).to_owned())
-    })
+    let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
+    resolve_any(machine, target, &environment, None).map(Candidates::first)
 }
 
 fn with(target: &str, variables: &[(&str, &str)]) -> Result<Connection, ConnectionError> {

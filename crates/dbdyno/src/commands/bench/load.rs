@@ -33,7 +33,11 @@ pub(super) fn run(
             "--resume and --generate-only are for workloads that dbdyno bench list names",
         ));
     }
-    let connection = options::connection(&arguments.data)?;
+    let connection = if arguments.generate_only {
+        options::unasked(&arguments.data)?
+    } else {
+        options::connection(&arguments.data)?
+    };
     let workload = to_load(&named, arguments, &connection)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.threads.map_or(cpus, |threads| threads as usize);

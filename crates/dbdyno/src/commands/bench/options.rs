@@ -67,7 +67,13 @@ fn sbtest(kind: Kind, options: &Sbtest) -> Result<oltp::Config, Failure> {
 
 /// The server, as psql would find it where none is named.
 pub(super) fn connection(data: &BenchData) -> Result<Connection, Failure> {
-    target::resolve(data.target.as_deref().unwrap_or(""))
+    target::resolve(data.target.as_deref().unwrap_or(""), &data.password)
+}
+
+/// The same where it need not be there, and is not asked.
+pub(super) fn unasked(data: &BenchData) -> Result<Connection, Failure> {
+    let candidates = target::candidates(data.target.as_deref().unwrap_or(""), &data.password)?;
+    Ok(candidates.first())
 }
 
 /// What is said of TPC-C's tables, and the seed for runs on those that nobody has written one down for.

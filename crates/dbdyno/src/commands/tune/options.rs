@@ -15,7 +15,7 @@ use dbdyno_trial::Budget;
 use crate::cli;
 use crate::exit::Failure;
 use crate::facts::LEAST_MEMORY;
-use crate::target::{command, read_script, resolve};
+use crate::target::{command, read_script, resolve_named};
 
 #[derive(Debug)]
 pub(super) struct Options {
@@ -42,7 +42,7 @@ pub(super) struct Options {
 
 impl Options {
     pub(super) fn check(arguments: &cli::Tune) -> Result<Self, Failure> {
-        let target = arguments.target.as_deref().map(resolve).transpose()?;
+        let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
         Ok(Self {
             twin_here: arguments.twin_here,
             workload: workload(arguments)?,
