@@ -2,6 +2,7 @@
 
 mod block;
 mod boot;
+mod capture;
 mod cgroup;
 mod clock;
 mod cpu;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
+pub use capture::Capture;
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
 

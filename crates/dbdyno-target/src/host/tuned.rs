@@ -16,7 +16,7 @@ const DIRECTORIES: [&str; 4] = [
     "/usr/lib/tuned/profiles",
     "/usr/lib/tuned",
 ];
-const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
+pub(super) const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
 /// Profiles include others; more than that is a circle.
 const MOST_PROFILES: usize = 16;
 
