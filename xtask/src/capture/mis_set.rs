@@ -129,7 +129,11 @@ pub(super) fn run(name: &str, is_limited: bool, left_out: &[&str]) -> Result<(),
               out of the mount table.\n"
             .to_owned(),
         data: Some(disk.mount_point()?),
-        finds: PLANTED.into_iter().chain(limit).map(str::to_owned).collect(),
+        finds: PLANTED
+            .into_iter()
+            .chain(limit)
+            .map(str::to_owned)
+            .collect(),
         ..Label::default()
     };
     host::capture(name, label, "all", left_out)?;

@@ -12,9 +12,8 @@ mod tests;
 use std::path::PathBuf;
 use std::process::Command;
 
+use self::label::Label;
 use crate::{command, servers};
-
-use label::Label;
 
 const USAGE: &str = "usage: cargo xtask capture …
 
@@ -64,7 +63,7 @@ fn left_out<'a>(arguments: &[&'a str]) -> Result<(Vec<&'a str>, Vec<&'a str>), S
 fn leaving_out<'a>(directories: &[&'a str]) -> impl Iterator<Item = &'a str> {
     directories
         .iter()
-        .flat_map(|directory| [LEAVE_OUT, directory])
+        .flat_map(|directory| [LEAVE_OUT, *directory])
 }
 
 fn server_of(name: &str, target: &str, note: &str, left_out: &[&str]) -> Result<(), String> {

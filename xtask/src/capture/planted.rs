@@ -50,10 +50,7 @@ const FAULTS_FOUND: [&str; 3] = [
 /// One healthy and one mis-set server of each major.
 pub(super) fn run(left_out: &[&str]) -> Result<(), String> {
     let of_settings = SETTINGS.iter().map(|(_, _, rule)| *rule);
-    let planted: Vec<String> = of_settings
-        .chain(FAULTS_FOUND)
-        .map(str::to_owned)
-        .collect();
+    let planted: Vec<String> = of_settings.chain(FAULTS_FOUND).map(str::to_owned).collect();
     for major in MAJORS {
         let binaries = find(major)?;
         let running = Running::start(binaries.clone(), &[])?;
@@ -68,8 +65,9 @@ pub(super) fn run(left_out: &[&str]) -> Result<(), String> {
         let running = Running::start(binaries, &SETTINGS)?;
         running.plant()?;
         let mis_set = Label {
-            how: "Mis-set on purpose: settings in its file, and faults in the schema of one table.\n"
-                .to_owned(),
+            how:
+                "Mis-set on purpose: settings in its file, and faults in the schema of one table.\n"
+                    .to_owned(),
             finds: planted.clone(),
             ..Label::default()
         };

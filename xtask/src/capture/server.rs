@@ -33,9 +33,9 @@ pub(super) fn capture(
     let mut facts: Facts =
         serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     if let Some(host) = &mut facts.host {
-        host.mounts = mem::take(&mut host.mounts).map(|mut mounts| {
-            mounts.retain(|mount| !mounts::is_below(&mount.path, left_out));
-            mounts
+        host.mounts = mem::take(&mut host.mounts).map(|mut points| {
+            points.retain(|point| !mounts::is_below(&point.path, left_out));
+            points
         });
         fs::write(&path, to_json(&facts)).map_err(|e| format!("{}: {e}", path.display()))?;
     }

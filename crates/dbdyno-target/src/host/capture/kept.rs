@@ -184,10 +184,7 @@ mod tests {
         let text = "[Unit]\nDescription=x\n[Service]\nEnvironment=PGPASSWORD=secret\n\
                     LimitNOFILE=\\\n  1024\n\n[Install]\nAlias=db1\n";
         let kept = shown("/etc/systemd/system/a.service", text);
-        assert_eq!(
-            kept,
-            "#\n#\n[Service]\n#\nLimitNOFILE = 1024\n#\n#\n#\n#\n"
-        );
+        assert_eq!(kept, "#\n#\n[Service]\n#\nLimitNOFILE = 1024\n#\n#\n#\n#\n");
         let used = |text: &str| -> Vec<Entry> {
             let entries = ini::entries(text).into_iter();
             entries.filter(is_used).collect()
@@ -229,7 +226,10 @@ mod tests {
             "1 0 0:9 / /pg rw - nfs (host):/export rw,addr=(address)\n2 0 0:7 / /x rw - tmpfs a rw\n"
         );
         assert_eq!(shown("/proc/self/cgroup", "0::/a\n"), "0::/a\n");
-        assert_eq!(shown("/proc/sys/kernel/osrelease", "6.1.0.2\n"), "6.1.0.2\n");
+        assert_eq!(
+            shown("/proc/sys/kernel/osrelease", "6.1.0.2\n"),
+            "6.1.0.2\n"
+        );
         assert_eq!(shown("/etc/fstab", ""), "");
     }
 
@@ -238,7 +238,11 @@ mod tests {
         assert_eq!(shown("/proc/9/comm", "postgres\n"), "postgres\n");
         assert_eq!(shown("/proc/1/comm", "our-init\n"), "init\n");
         assert_eq!(kept("/proc/9/comm", b"crm\n", &Names::default()), None);
-        let binary = kept("/sys/firmware/acpi/tables/FACP", b"\xffx", &Names::default());
+        let binary = kept(
+            "/sys/firmware/acpi/tables/FACP",
+            b"\xffx",
+            &Names::default(),
+        );
         assert_eq!(binary.as_deref(), Some(&b"\xffx"[..]));
     }
 }

@@ -89,13 +89,23 @@ fn trees_of_other_machines_are_captured_whole() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
     for (name, data, wal, pid) in [
         ("cgroup2-oom", "/", None, Some(900)),
-        ("container-cgroup2", "/var/lib/postgresql/data", None, Some(701)),
+        (
+            "container-cgroup2",
+            "/var/lib/postgresql/data",
+            None,
+            Some(701),
+        ),
         ("damaged", "/data", None, None),
         ("damaged", "/data", None, Some(4242)),
         ("ec2-nvme", "/pgdata/16", None, None),
         ("lvm-on-md", "/data/pg", None, None),
         ("no-sys", "/var/lib/postgresql/data", Some("/srv/wal"), None),
-        ("numa-md-raid", "/var/lib/my data/16/main", Some("/wal/pg"), None),
+        (
+            "numa-md-raid",
+            "/var/lib/my data/16/main",
+            Some("/wal/pg"),
+            None,
+        ),
         ("rhel-tuned", "/var/lib/pgsql/16/data", None, Some(700)),
         ("vm-2cpu-cgroup1", "/var/lib/postgresql", None, Some(4242)),
     ] {
@@ -118,7 +128,10 @@ fn a_link_to_another_disk_leads_there_in_the_tree() {
     let options = options("/var/lib/pg", Some("/var/lib/pg/pg_wal"), None);
     let (tree, host) = captured(Root::new(machine.path()), &options);
     let wal = host.wal.value().unwrap();
-    assert_eq!((wal.path.as_str(), wal.mount_point.as_str()), ("/wal/16", "/wal"));
+    assert_eq!(
+        (wal.path.as_str(), wal.mount_point.as_str()),
+        ("/wal/16", "/wal")
+    );
     assert!(!tree.path().join("wal/16/x").exists());
 }
 
