@@ -133,6 +133,8 @@ fn a_link_to_another_disk_leads_there_in_the_tree() {
         ("/wal/16", "/wal")
     );
     assert!(!tree.path().join("wal/16/x").exists());
+    // Without a file in it, the directory would not outlive a commit.
+    assert!(tree.path().join("wal/16/.keep").exists());
 }
 
 #[test]

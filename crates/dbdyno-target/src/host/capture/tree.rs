@@ -131,6 +131,9 @@ impl Tree<'_> {
     fn surroundings(&self, seen: &Seen) -> io::Result<()> {
         let mut directories = BTreeSet::new();
         let mut placeholders = BTreeSet::new();
+        for (_, real) in seen.real.iter().filter(|(path, real)| path != real) {
+            directories.insert(self.place(real)?);
+        }
         for (path, is_directory) in &seen.present {
             let places = if *is_directory {
                 &mut directories
