@@ -1,4 +1,4 @@
-//! Tasks of the workspace: `cargo xtask test | tidy | ci | bench | generate`.
+//! Tasks of the workspace: `cargo xtask test | tidy | ci | bench | generate | capture`.
 
 // A task talks to the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -7,6 +7,7 @@
 mod accounts;
 mod bench;
 mod browser;
+mod capture;
 #[cfg(test)]
 mod catalogue;
 mod command;
@@ -24,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask TASK
   ci             format, lints, tidy, tests: what has to pass
   generate       write the generated reference docs; --check only compares
   bench [NAME]   measure, with figures for docs/performance.md
+  capture …      write a fixture from this host or a server: host NAME, server NAME TARGET, all
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::run(false),
         ["generate", "--check"] => generate::run(true),
         ["bench", rest @ ..] => bench::run(rest),
+        ["capture", rest @ ..] => capture::run(rest),
         _ => Err(USAGE.to_owned()),
     };
     match result {

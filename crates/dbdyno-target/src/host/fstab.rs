@@ -7,7 +7,7 @@ use super::root::Root;
 
 const FSTAB: &str = "/etc/fstab";
 /// Options of network file systems that say who logs in, and with what.
-const SECRET: [&str; 4] = ["cred", "pass", "user", "domain"];
+pub(super) const SECRET: [&str; 4] = ["cred", "pass", "user", "domain"];
 
 /// The options for one mount point; `None` where no line names it.
 pub fn fstab_options(text: &str, mount_point: &str) -> Option<Vec<String>> {

@@ -77,18 +77,24 @@ pub fn libc_name_version(path: &str) -> Option<String> {
 
 /// The version that glibc's file says of itself.
 pub fn libc_banner_version(content: &[u8]) -> Option<String> {
-    let at = content
-        .windows(BANNER.len())
-        .position(|window| window == BANNER)?;
-    let rest = content.get(at + BANNER.len()..)?;
+    let rest = banner(content)?.get(BANNER.len()..)?;
     let version: String = rest
         .iter()
-        .take(16)
         .map(|byte| char::from(*byte))
         .take_while(|character| character.is_ascii_digit() || *character == '.')
         .collect();
     let version = version.trim_end_matches('.');
     is_version(version).then(|| version.to_owned())
+}
+
+/// The banner with the version behind it.
+fn banner(content: &[u8]) -> Option<&[u8]> {
+    const VERSION_BYTES: usize = 16;
+    let at = content
+        .windows(BANNER.len())
+        .position(|window| window == BANNER)?;
+    let rest = content.get(at..)?;
+    Some(&rest[..rest.len().min(BANNER.len() + VERSION_BYTES)])
 }
 
 fn is_version(text: &str) -> bool {
@@ -125,11 +131,11 @@ pub(super) fn collect(root: &Root, pid: u32) -> (Fact<u64>, Fact<Libc>) {
 fn content_version(root: &Root, pid: u32, file: &str) -> Option<String> {
     // The process may live among other mounts; its own root shows them, to those who may look.
     let inside = format!("/proc/{pid}/root{file}");
-    let content = root
-        .read_at_most(&inside, LARGEST_LIBRARY_BYTES)
-        .or_else(|_| root.read_at_most(file, LARGEST_LIBRARY_BYTES))
-        .ok()?;
-    libc_banner_version(&content)
+    let banner = root
+        .excerpt(&inside, LARGEST_LIBRARY_BYTES, banner)
+        .or_else(|_| root.excerpt(file, LARGEST_LIBRARY_BYTES, banner))
+        .ok()??;
+    libc_banner_version(&banner)
 }
 
 #[cfg(test)]

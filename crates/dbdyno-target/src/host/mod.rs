@@ -3,6 +3,7 @@
 mod accounts;
 mod block;
 mod boot;
+mod capture;
 mod cgroup;
 mod clock;
 mod cpu;
@@ -45,6 +46,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
 pub use accounts::account_of;
+pub use capture::Capture;
 pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};

@@ -44,6 +44,11 @@ pub(super) fn running(root: &Root) -> Result<BTreeSet<String>, String> {
     Ok(names)
 }
 
+/// Whether any fact depends on a program of this name.
+pub(super) fn is_of_interest(name: &str) -> bool {
+    DATABASES.contains(&name) || TIME_KEEPERS.iter().any(|(short, _)| *short == name)
+}
+
 /// The database servers among the programs.
 pub(super) fn engines(running: &Result<BTreeSet<String>, String>) -> Fact<Vec<String>> {
     let found = running.as_ref().map(|names| {

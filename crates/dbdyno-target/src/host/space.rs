@@ -22,21 +22,53 @@ pub(super) struct Space {
 /// The space of the file system that holds a path as this process sees it.
 pub(super) fn of_path(root: &Root, path: &Path) -> Space {
     let origin = format!("statvfs {}", path.display());
-    let result = if root.is_live() {
-        rustix::fs::statvfs(path).map_err(|errno| errno.to_string())
-    } else {
-        Err(CAPTURED.to_owned())
-    };
-    let fact = |figure: fn(&rustix::fs::StatVfs) -> Result<u64, String>| {
+    let numbers = root.call(&origin, || {
+        let stat = rustix::fs::statvfs(path).map_err(|errno| errno.to_string())?;
+        Ok(vec![
+            stat.f_frsize,
+            stat.f_blocks,
+            stat.f_bavail,
+            stat.f_files,
+            stat.f_favail,
+        ])
+    });
+    let result = numbers
+        .unwrap_or_else(|| Err(CAPTURED.to_owned()))
+        .and_then(|numbers| Stat::read(&numbers));
+    let fact = |figure: fn(&Stat) -> Result<u64, String>| {
         let stat = result.as_ref().map_err(String::clone);
         Fact::from_result(stat.and_then(figure), &*origin)
     };
     Space {
-        total_bytes: fact(|stat| bytes(stat.f_blocks, stat.f_frsize)),
-        free_bytes: fact(|stat| bytes(stat.f_bavail, stat.f_frsize)),
-        total_inodes: fact(|stat| inodes(stat, stat.f_files)),
-        free_inodes: fact(|stat| inodes(stat, stat.f_favail)),
-        block_bytes: fact(|stat| Ok(stat.f_frsize)),
+        total_bytes: fact(|stat| bytes(stat.blocks, stat.block_bytes)),
+        free_bytes: fact(|stat| bytes(stat.available, stat.block_bytes)),
+        total_inodes: fact(|stat| inodes(stat, stat.inodes)),
+        free_inodes: fact(|stat| inodes(stat, stat.free_inodes)),
+        block_bytes: fact(|stat| Ok(stat.block_bytes)),
+    }
+}
+
+/// What statvfs says of a file system, as far as it is used.
+struct Stat {
+    block_bytes: u64,
+    blocks: u64,
+    available: u64,
+    inodes: u64,
+    free_inodes: u64,
+}
+
+impl Stat {
+    fn read(numbers: &[u64]) -> Result<Self, String> {
+        let [block_bytes, blocks, available, inodes, free_inodes] = *numbers else {
+            return Err(format!("{} numbers of statvfs, not 5", numbers.len()));
+        };
+        Ok(Self {
+            block_bytes,
+            blocks,
+            available,
+            inodes,
+            free_inodes,
+        })
     }
 }
 
@@ -46,9 +78,9 @@ fn bytes(blocks: u64, block_bytes: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("{blocks} blocks of {block_bytes} bytes are beyond belief"))
 }
 
-fn inodes(stat: &rustix::fs::StatVfs, count: u64) -> Result<u64, String> {
+fn inodes(stat: &Stat, count: u64) -> Result<u64, String> {
     // btrfs and others make inodes as they go and report none at all.
-    if stat.f_files == 0 {
+    if stat.inodes == 0 {
         return Err("this file system does not count inodes".into());
     }
     Ok(count)
@@ -64,7 +96,7 @@ pub(super) fn dev_shm(root: &Root, process: &str) -> Fact<u64> {
     let Some(mount) = mounts.iter().rfind(|mount| mount.mount_point == PATH) else {
         return Fact::unknown("nothing is mounted there", PATH);
     };
-    if root.is_live() && is_ours(root, process, mount) {
+    if root.answers(&format!("statvfs {PATH}")) && is_ours(root, process, mount) {
         return of_path(root, Path::new(PATH)).total_bytes;
     }
     let origin = format!("/proc/{process}/mountinfo {PATH}");

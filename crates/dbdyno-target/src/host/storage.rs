@@ -61,16 +61,13 @@ fn no_copy_on_write(root: &Root, filesystem: &str, directory: &Path) -> Fact<boo
     if filesystem != "btrfs" {
         return Fact::unknown("only btrfs has the attribute", origin);
     }
-    if !root.is_live() {
-        return Fact::unknown("only the running machine tells it", origin);
-    }
-    let flags = std::fs::File::open(directory)
-        .map_err(|error| error.to_string())
-        .and_then(|open| rustix::fs::ioctl_getflags(open).map_err(|errno| errno.to_string()));
-    Fact::from_result(
-        flags.map(|flags| flags.contains(rustix::fs::IFlags::NOCOW)),
-        origin,
-    )
+    let flags = root.call(&origin, || {
+        let open = std::fs::File::open(directory).map_err(|error| error.to_string())?;
+        let flags = rustix::fs::ioctl_getflags(open).map_err(|errno| errno.to_string())?;
+        Ok(vec![u64::from(flags.contains(rustix::fs::IFlags::NOCOW))])
+    });
+    let flags = flags.unwrap_or_else(|| Err("only the running machine tells it".to_owned()));
+    Fact::from_result(flags.map(|flags| flags.first() == Some(&1)), origin)
 }
 
 /// The directory with its links followed: `pg_wal` is often a link to another disk.

@@ -16,7 +16,7 @@ const DIRECTORIES: [&str; 4] = [
     "/usr/lib/tuned/profiles",
     "/usr/lib/tuned",
 ];
-const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
+pub(super) const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
 /// A profile with more was not written by hand, and none of what it says can be trusted.
 const MOST_SETTINGS: usize = 1024;
 /// Profiles include others; more than that is a circle.

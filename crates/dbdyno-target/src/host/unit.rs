@@ -17,7 +17,7 @@ const DIRECTORIES: [&str; 7] = [
     "/lib/systemd/system",
 ];
 /// What limits a server or protects it. The rest is not ours to carry along: it may hold secrets.
-const DIRECTIVES: [&str; 12] = [
+pub(super) const DIRECTIVES: [&str; 12] = [
     "CPUQuota",
     "LimitMEMLOCK",
     "LimitNOFILE",
