@@ -6,6 +6,7 @@
 mod keyed;
 mod layouts;
 mod loads;
+mod read_only;
 mod think;
 
 use std::process::{Command, Output, Stdio};

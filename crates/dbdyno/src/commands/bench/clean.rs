@@ -3,6 +3,7 @@
 use dbdyno_bench::tpcc::{ClientError, ReadBackError};
 use dbdyno_bench::{friends, keys, oltp, tpcc};
 use dbdyno_model::Connection;
+use dbdyno_trial::template::with_causes;
 
 use super::options::{self, Named};
 use crate::cli::BenchStored;
@@ -35,7 +36,7 @@ pub(super) fn of(named: &Named, connection: &Connection) -> Result<bool, Failure
         Named::Tpcc => told(tpcc::clean(connection), connection),
         Named::Oltp(config) => oltp::clean(connection, config).map_err(|error| {
             let hint = error.hint().map(str::to_owned);
-            Failure::new(Exit::Usage, error.to_string(), hint)
+            Failure::new(Exit::Usage, with_causes(&error), hint)
         }),
         Named::Keys(kind, _) => {
             let any = keys::Config::new(*kind);
