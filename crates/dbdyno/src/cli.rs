@@ -11,6 +11,7 @@ use crate::exit;
 
 pub(crate) use bench::{
     Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
+    TpccLoad,
 };
 
 #[derive(Debug, Parser)]

@@ -15,7 +15,6 @@ pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Fail
     let named = options::named(data)?;
     let connection = options::connection(data)?;
     let expected = options::expected(&arguments.tpcc, 1);
-    options::may_expect(&named, &expected)?;
     if matches!(named, Named::Tpcc) {
         // What cannot be read may have to be removed all the same.
         let found = tpcc::find(&connection, &expected);

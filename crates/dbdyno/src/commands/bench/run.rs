@@ -36,7 +36,6 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check(arguments)?;
     let named = options::named(&arguments.data)?;
-    think::check(arguments, &named)?;
     let connection = options::connection(&arguments.data)?;
     let expected = options::expected(&arguments.tpcc, arguments.seed);
     let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
