@@ -31,6 +31,18 @@ pub(crate) enum BenchAction {
     Clean(BenchStored),
 }
 
+impl BenchAction {
+    /// Whether nothing is to be told but the result.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Self::List => false,
+            Self::Load(load) => load.quiet,
+            Self::Run(run) => run.quiet,
+            Self::Verify(stored) | Self::Clean(stored) => stored.quiet,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchData {
     /// One that `dbdyno bench list` names, or a file of your own statements
@@ -86,6 +98,10 @@ pub(crate) struct Keyed {
 /// A workload whose data are there.
 #[derive(Debug, Args)]
 pub(crate) struct BenchStored {
+    /// Print the result and errors alone
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     pub(crate) data: BenchData,
 
@@ -182,6 +198,10 @@ pub(crate) struct BenchLoad {
     #[arg(long, conflicts_with_all = ["replace", "resume"])]
     pub(crate) generate_only: bool,
 
+    /// Print the result and errors alone
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
     // Behind the others, which would come under their headings.
     #[command(flatten)]
     pub(crate) data: BenchData,
@@ -249,7 +269,7 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Do not print a line a second
+    /// Print the result and errors alone, and no line a second
     #[arg(long)]
     pub(crate) quiet: bool,
 

@@ -26,6 +26,8 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     applies::check(&arguments.action)?;
+    let quiet = arguments.action.is_quiet().then(Printer::quiet);
+    let printer = quiet.as_ref().unwrap_or(printer);
     let result = match &arguments.action {
         BenchAction::List => list::run(printer),
         BenchAction::Load(arguments) => load::run(arguments, printer, interrupt),
