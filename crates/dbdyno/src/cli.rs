@@ -13,6 +13,7 @@ use crate::exit;
 
 pub(crate) use bench::{
     Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
+    TpccLoad,
 };
 pub(crate) use check::{Check, Collect, Diff, Grants, Level, Reading, Rule, RuleAction};
 pub(crate) use password::PasswordFrom;

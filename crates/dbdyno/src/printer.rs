@@ -18,6 +18,8 @@ const QUIET: Duration = Duration::from_secs(60);
 pub(crate) struct Printer {
     /// The line at the bottom of a terminal; none where standard error is not one.
     bar: Option<ProgressBar>,
+    /// Nothing is told of what is going on.
+    quiet: bool,
     last_line: Mutex<Option<Instant>>,
 }
 
@@ -32,6 +34,16 @@ impl Printer {
         });
         Self {
             bar,
+            quiet: false,
+            last_line: Mutex::new(None),
+        }
+    }
+
+    /// One for results alone.
+    pub(crate) fn quiet() -> Self {
+        Self {
+            bar: None,
+            quiet: true,
             last_line: Mutex::new(None),
         }
     }
@@ -88,6 +100,9 @@ impl Printer {
 
     /// What is going on: replaced in place on a terminal, a line a minute elsewhere.
     pub(crate) fn progress(&self, line: &str) {
+        if self.quiet {
+            return;
+        }
         if let Some(bar) = &self.bar {
             bar.set_message(line.to_owned());
             bar.tick();
@@ -106,7 +121,7 @@ impl Printer {
 
     /// A step that everybody should see once, terminal or not.
     pub(crate) fn step(&self, line: &str) {
-        if self.bar.is_some() {
+        if self.bar.is_some() || self.quiet {
             self.progress(line);
         } else {
             self.say(line);

@@ -4,7 +4,7 @@ use super::connect::TargetError;
 use super::observed::Observed;
 use super::tls;
 use crate::script::ScriptError;
-use crate::wire::WireError;
+use crate::wire::{ServerError, WireError};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,7 +59,7 @@ impl DriverError {
                 _ if number(source) == Some(TOO_MANY_STATEMENTS) => {
                     "raise max_prepared_stmt_count, or use fewer connections or sets of tables"
                 }
-                _ => return None,
+                _ => return source.server().and_then(ServerError::read_only_hint),
             },
             Self::Script(error) => return error.hint(),
             Self::Thread(_) => "raise the limits on processes and open files (ulimit -u, -n)",
@@ -149,7 +149,6 @@ pub(crate) fn severity(error: &WireError) -> Severity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::ServerError;
 
     fn refused(sqlstate: &str, number: Option<u16>) -> WireError {
         let error = ServerError {

@@ -9,7 +9,7 @@ use dbdyno_model::connection::{Connection, Engine};
 use super::rows::{part_rows, parts};
 use super::{Config, LoadError, mysql, postgres, tables};
 use crate::generate::{Generated, Generator};
-use crate::ledger::{BeginError, Begun, Done, Ledger, Plan, Start, Step, present};
+use crate::ledger::{BeginError, Begun, Done, Ledger, Plan, Start, Step, TextSql, present};
 use crate::tpcc::{self, ClientError, Loaded, Progress};
 use crate::wire::WireError;
 
@@ -28,13 +28,6 @@ pub(super) struct Order<'a> {
 }
 
 impl Order<'_> {
-    pub(super) fn unreachable(&self, source: impl Into<ClientError>) -> tpcc::LoadError {
-        tpcc::LoadError::Connect {
-            server: self.connect.display(),
-            source: source.into(),
-        }
-    }
-
     /// Parts that are not there yet, and their rows.
     pub(super) fn parts(&self, done: &Done) -> Result<(Vec<(u32, u64)>, u64), LoadError> {
         let ahead = done.ahead(parts(self.config), part_name)?;
@@ -107,7 +100,6 @@ fn start(
         progress,
         stop,
     };
-    let mut link = tables::open(connect).map_err(|error| order.unreachable(error))?;
     let create = |name: String| {
         let create = tables::create(&name, engine);
         (name, create)
@@ -117,18 +109,16 @@ fn start(
         tables: tables::names(config).map(create).collect(),
         insert: None,
     };
-    let begin = || -> Result<Done, LoadError> {
-        match plan.begin(&mut link, start)? {
+    let begin = |own: &mut dyn TextSql| -> Result<Done, LoadError> {
+        match plan.begin(own, start)? {
             Begun::Ready(done) => Ok(done),
             Begun::Unrecorded(table) => Err(LoadError::Exists(table)),
         }
     };
-    let loaded = match engine {
+    match engine {
         Engine::Postgres => postgres::fill(order, begin),
         Engine::MySql => mysql::fill(order, begin),
-    }?;
-    ledger.close(&mut link, None)?;
-    Ok(loaded)
+    }
 }
 
 /// All that decides which rows there are.

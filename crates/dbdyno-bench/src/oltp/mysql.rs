@@ -8,42 +8,28 @@ use super::load::{Order, part_name};
 use super::rows::part;
 use super::tables::name;
 use super::{Config, LoadError};
-use crate::driver::target;
 use crate::generate::Encoded;
-use crate::ledger::{Done, ahead};
+use crate::ledger::{Done, TextSql, ahead};
 use crate::tpcc::crew::Crew;
 use crate::tpcc::mysql::load_data::{Encoder, Source};
-use crate::tpcc::mysql::loader::{Place, encode_nowhere, form, open_for_load, send_rows};
+use crate::tpcc::mysql::loader::{Place, encode_nowhere, form, send_rows};
 use crate::tpcc::shift::Meter;
 use crate::tpcc::{self, Loaded};
-use crate::wire::Link;
 
 /// Makes the tables as soon as the server has admitted all connections, and fills them.
 pub(super) fn fill(
     order: Order<'_>,
-    begin: impl FnOnce() -> Result<Done, LoadError>,
+    begin: impl FnOnce(&mut dyn TextSql) -> Result<Done, LoadError>,
 ) -> Result<Loaded, LoadError> {
     let (config, ledger) = (*order.config, order.ledger);
-    let target = target(order.connect).map_err(|error| order.unreachable(error))?;
-    let open = || open_for_load(&target).map_err(|error| order.unreachable(error));
-    let crew = Crew {
-        target: &target,
-        threads: order.threads,
-        open: &open,
-        progress: order.progress,
-        stop: order.stop,
-    };
-    let mut all: Vec<Link> = (0..crew.threads)
-        .map(|_| open())
-        .collect::<Result<_, _>>()?;
-    let form = form(&mut all[0]).map_err(|source| tpcc::LoadError::Sql {
+    let (crew, mut own) = Crew::open(order.connect, order.threads, order.progress, order.stop)?;
+    let form = form(&mut own).map_err(|source| tpcc::LoadError::Sql {
         operation: "read",
         object: "@@local_infile".to_owned(),
         source: source.into(),
     })?;
-    drop(all);
     let clock = Instant::now();
-    let done = begin()?;
+    let done = begin(&mut own)?;
     let (parts, total) = order.parts(&done)?;
     let rows = crew.work("rows", &parts, total, &|link, unit, meter| {
         let record = ledger.record_unit(&part_name(unit));
@@ -54,12 +40,13 @@ pub(super) fn fill(
         send_rows(link, form, place, &record, &rows, meter)
     })?;
     let seconds_rows = clock.elapsed().as_secs_f64();
-    let keys = ahead(order.steps(key), &mut open()?, Engine::MySql)?;
+    let keys = ahead(order.steps(key), &mut own, Engine::MySql)?;
     crew.steps("keys", "index", &keys)?;
     let seconds_keys = clock.elapsed().as_secs_f64() - seconds_rows;
     let analyze = order.steps(|name| format!("ANALYZE TABLE {name}"));
     let analyze = ledger.recorded(&done, "analyze", analyze);
     crew.steps("analyze", "analyze", &analyze)?;
+    ledger.close(&mut own, None)?;
     let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,

@@ -8,10 +8,8 @@ use super::load::{Order, part_name};
 use super::rows::{Row, part};
 use super::tables::name;
 use super::{Config, LoadError};
-use crate::driver::ClientTarget;
 use crate::generate::Encoded;
-use crate::ledger::{Done, ahead};
-use crate::tpcc::postgres::connect::open_at;
+use crate::ledger::{Done, TextSql, ahead};
 use crate::tpcc::postgres::copy::Encoder;
 use crate::tpcc::postgres::copy_into::{copy_into, copy_nowhere};
 use crate::tpcc::postgres::crew::Crew;
@@ -21,22 +19,12 @@ use crate::tpcc::{self, Loaded};
 /// Makes the tables as soon as the server has admitted all connections, and fills them.
 pub(super) fn fill(
     order: Order<'_>,
-    begin: impl FnOnce() -> Result<Done, LoadError>,
+    begin: impl FnOnce(&mut dyn TextSql) -> Result<Done, LoadError>,
 ) -> Result<Loaded, LoadError> {
-    let server = ClientTarget::of(order.connect).map_err(|error| order.unreachable(error))?;
-    let clients = (0..order.threads)
-        .map(|_| open_at(&server))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| order.unreachable(error))?;
-    let mut crew = Crew {
-        server: &server,
-        clients,
-        progress: order.progress,
-        stop: order.stop,
-    };
+    let mut crew = Crew::open(order.connect, order.threads, order.progress, order.stop)?;
     let (config, ledger) = (*order.config, order.ledger);
     let clock = Instant::now();
-    let done = begin()?;
+    let done = begin(&mut crew.clients[0])?;
     let (parts, total) = order.parts(&done)?;
     let rows = crew.work("rows", &parts, total, &|client, unit, meter| {
         let record = ledger.record_unit(&part_name(unit));
@@ -54,6 +42,7 @@ pub(super) fn fill(
     let keys = order.steps(|name| keys(name, config.table_size));
     let keys = ahead(keys, &mut crew.clients[0], Engine::Postgres)?;
     crew.steps("keys", "index", &keys)?;
+    ledger.close(&mut crew.clients[0], None)?;
     let seconds = clock.elapsed().as_secs_f64();
     Ok(Loaded {
         rows,

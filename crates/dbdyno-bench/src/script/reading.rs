@@ -123,6 +123,7 @@ impl Reading {
         let server = error.server();
         let hint = server.and_then(|server| {
             let own = hint(&server.sqlstate, server.number);
+            let own = server.read_only_hint().or(own);
             own.or(server.hint.as_deref())
         });
         let problem = (error.to_string(), hint.map(str::to_owned));
@@ -191,6 +192,8 @@ mod tests {
             ("42000", Some(1461), "max_prepared_stmt_count"),
             ("3D000", Some(1046), "database"),
             ("42P18", None, "::integer"),
+            ("25006", None, "primary"),
+            ("25006", Some(1792), "primary"),
         ] {
             let error = refused(sqlstate, number, Some("the server's own"));
             assert!(error.hint().unwrap().contains(words), "{sqlstate}");

@@ -3,26 +3,57 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use dbdyno_model::connection::Engine;
+use dbdyno_model::connection::{Connection, Engine};
 
 use super::load::Progress;
-use super::load_error::LoadError;
+use super::load_error::{ClientError, LoadError};
+use super::mysql::loader::open_for_load;
 use super::shift::{Meter, Shift};
+use crate::driver::target;
 use crate::ledger::Step;
 use crate::reactor::{Alarm, Reactor};
 use crate::wire::{Cancel, Link, Target, WireError};
 
 /// How a load connects, and whom it tells and obeys.
 pub(crate) struct Crew<'a> {
-    pub(crate) target: &'a Target,
-    pub(crate) threads: usize,
-    /// Opens a connection with its settings made.
-    pub(crate) open: &'a (dyn Fn() -> Result<Link, LoadError> + Sync),
-    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
+    connection: &'a Connection,
+    target: Target,
+    threads: usize,
+    progress: &'a (dyn Fn(Progress) + Sync),
     pub(crate) stop: &'a AtomicBool,
 }
 
-impl Crew<'_> {
+impl<'a> Crew<'a> {
+    /// With a connection for what is done by one. Opens as many as the load will have at once, so
+    /// that a server that admits fewer says so before anything is made.
+    pub(crate) fn open(
+        connection: &'a Connection,
+        threads: usize,
+        progress: &'a (dyn Fn(Progress) + Sync),
+        stop: &'a AtomicBool,
+    ) -> Result<(Self, Link), LoadError> {
+        let target = target(connection).map_err(|error| unreachable(connection, error.into()))?;
+        let crew = Self {
+            connection,
+            target,
+            threads: threads.max(1),
+            progress,
+            stop,
+        };
+        let own = crew.connect()?;
+        let others: Vec<Link> = (0..crew.threads)
+            .map(|_| crew.connect())
+            .collect::<Result<_, _>>()?;
+        drop(others);
+        Ok((crew, own))
+    }
+
+    /// Opens a connection with its settings made.
+    fn connect(&self) -> Result<Link, LoadError> {
+        let opened = open_for_load(&self.target);
+        opened.map_err(|error| unreachable(self.connection, error.into()))
+    }
+
     /// Runs the steps, as many at once as there are threads.
     pub(crate) fn steps(
         &self,
@@ -58,7 +89,7 @@ impl Crew<'_> {
             cancel: &|| self.cancel(lock().clone()),
         };
         let open = || {
-            let link = (self.open)()?;
+            let link = self.connect()?;
             lock().extend(link.cancel().cloned());
             Ok(link)
         };
@@ -70,8 +101,15 @@ impl Crew<'_> {
             return;
         };
         for cancel in cancels {
-            let _ = reactor.block_on(cancel.send(&reactor, self.target));
+            let _ = reactor.block_on(cancel.send(&reactor, &self.target));
         }
+    }
+}
+
+fn unreachable(connection: &Connection, source: ClientError) -> LoadError {
+    LoadError::Connect {
+        server: connection.display(),
+        source,
     }
 }
 

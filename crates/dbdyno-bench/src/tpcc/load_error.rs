@@ -4,7 +4,7 @@ use postgres::error::SqlState;
 
 use super::{Config, MAX_SETS, MAX_WAREHOUSES};
 use crate::driver::{TargetError, client_tls_hint, deepest, tls_hint};
-use crate::wire::{ServerError, WireError};
+use crate::wire::{ServerError, WireError, read_only_hint, refused_as_read_only};
 
 /// What kept us from the server, or what it said, by whichever way it is talked to.
 #[derive(Debug, thiserror::Error)]
@@ -64,13 +64,15 @@ impl ClientError {
         if let Self::Target(error) = self {
             return error.hint();
         }
+        if let Some(hint) = self.read_only_hint() {
+            return Some(hint);
+        }
         Some(match self.sqlstate() {
             Some("28P01" | "28000") => "check the user and the password",
             Some("3D000" | "42000") if self.number().is_none_or(|number| number == 1049) => {
                 "create the database, or name another"
             }
             Some("42501" | "42000") => "connect as a user who may read the tables of the load",
-            Some("25006") => "the server is read-only: name the primary",
             Some("53300" | "08004") => "raise max_connections, or use fewer connections",
             Some(_) => return None,
             None => "check that the server runs and that address and port are right",
@@ -82,6 +84,14 @@ impl ClientError {
             Self::Target(_) => None,
             Self::Postgres(error) => error.code().map(SqlState::code),
             Self::Wire(error) => error.server().map(|server| server.sqlstate.as_str()),
+        }
+    }
+
+    /// What to do where the server takes no writes.
+    fn read_only_hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Wire(error) => error.server()?.read_only_hint(),
+            _ => refused_as_read_only(self.sqlstate()?, "").map(read_only_hint),
         }
     }
 
@@ -177,8 +187,10 @@ impl LoadError {
                 "bench load --resume with the same options goes on, bench clean removes what was \
                  loaded so far",
             ),
-            Self::Sql { source, .. } => sql_hint(source),
-            Self::Routine { source, .. } => routine_hint(source),
+            Self::Sql { source, .. } => source.read_only_hint().or_else(|| sql_hint(source)),
+            Self::Routine { source, .. } => {
+                source.read_only_hint().or_else(|| routine_hint(source))
+            }
             Self::RoutineTaken(_) => Some("drop it if nobody needs it, or choose another database"),
         }
     }
@@ -351,6 +363,7 @@ mod tests {
         };
         assert!(hint("42000", Some(1044)).contains("CREATE ROUTINE"));
         assert!(hint("42000", Some(1370)).contains("ALTER ROUTINE"));
+        assert!(hint("25006", None).contains("primary"));
         assert_eq!(hint("42000", Some(1064)), "");
         assert!(hint("42501", None).contains("CREATE on the schema"));
         assert_eq!(hint("42601", None), "");
@@ -361,6 +374,7 @@ mod tests {
         let hint = |number| refused(number, "").hint().unwrap_or_default();
         assert!(hint(1142).contains("REFERENCES"));
         assert!(hint(1046).contains("database"));
+        assert!(hint(1792).contains("primary"));
         assert_eq!(hint(1064), "");
         let loaded = "warehouses=2 seed=1".to_owned();
         let hint = LoadError::Unfinished { loaded }.hint().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::oltp::{Config, Kind, LoadError, clean, load};
-use dbdyno_bench::wire::Link;
+use dbdyno_bench::wire::{Engine, Link, is_read_only};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::{MySql, MySqlBinaries};
 
@@ -111,6 +111,49 @@ fn needs_mysql_a_table_that_is_there_is_left_alone() {
     assert!(matches!(refused, LoadError::Exists(table) if table == "sbtest2"));
     clean(&connection, &config).unwrap();
     assert_eq!(number(&mut link, TABLES), 1);
+}
+
+#[test]
+fn needs_mysql_a_server_that_takes_no_writes_is_told_with_the_next_step() {
+    for binaries in &MySqlBinaries::all() {
+        let server = start(binaries);
+        let loaded = database(&server, "loaded");
+        let config = config(Kind::ReadWrite);
+        load_quietly(&loaded, &config, 1);
+        let mut root = open(&loaded);
+        for sql in [
+            "CREATE DATABASE blank",
+            "CREATE USER plain@localhost",
+            "GRANT ALL ON loaded.* TO plain@localhost",
+            "GRANT ALL ON blank.* TO plain@localhost",
+            "SET GLOBAL read_only = ON",
+        ] {
+            root.run(sql)
+                .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        // Nobody but who has the privilege may write there.
+        let plain = |database: &str| Connection {
+            user: "plain".into(),
+            database: database.into(),
+            ..server.connection()
+        };
+        let never = AtomicBool::new(false);
+        let refused = load(&plain("blank"), &config, 1, &|_| (), &never).unwrap_err();
+        let told = refused.hint().unwrap_or_default();
+        assert!(told.contains("primary's address"), "{refused:?}");
+        let refused = clean(&plain("loaded"), &config).unwrap_err();
+        let told = refused.hint().unwrap_or_default();
+        assert!(told.contains("primary's address"), "{refused:?}");
+        assert!(!is_read_only(&mut open(&loaded), Engine::MySql).unwrap());
+        // MariaDB has no setting that binds root.
+        if root.run("SET GLOBAL super_read_only = ON").is_ok() {
+            let refused = clean(&loaded, &config).unwrap_err();
+            let told = refused.hint().unwrap_or_default();
+            assert!(told.contains("primary's address"), "{refused:?}");
+            assert!(is_read_only(&mut open(&loaded), Engine::MySql).unwrap());
+        }
+        assert_eq!(number(&mut root, TABLES), i64::from(config.tables));
+    }
 }
 
 /// MariaDB locks an empty table as a whole for its first rows: two threads that begin one together

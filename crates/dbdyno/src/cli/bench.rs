@@ -32,6 +32,18 @@ pub(crate) enum BenchAction {
     Clean(BenchStored),
 }
 
+impl BenchAction {
+    /// Whether nothing is to be told but the result.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Self::List => false,
+            Self::Load(load) => load.quiet,
+            Self::Run(run) => run.quiet,
+            Self::Verify(stored) | Self::Clean(stored) => stored.quiet,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchData {
     /// One that `dbdyno bench list` names, or a file of your own statements
@@ -78,9 +90,9 @@ pub(crate) struct Keyed {
     #[arg(long, value_name = "ORDER")]
     pub(crate) key_order: Option<String>,
 
-    /// Rows of each statement
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) batch: u32,
+    /// Rows of each statement; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<u32>,
 
     /// Statements of each transaction; if not given, each commits by itself
     #[arg(long, value_name = "N")]
@@ -90,6 +102,10 @@ pub(crate) struct Keyed {
 /// A workload whose data are there.
 #[derive(Debug, Args)]
 pub(crate) struct BenchStored {
+    /// Print the result and errors alone
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
     #[command(flatten)]
     pub(crate) data: BenchData,
 
@@ -101,17 +117,19 @@ pub(crate) struct BenchStored {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of tpcc")]
 pub(crate) struct TpccLoad {
-    /// Scale of each set of tables; about 0.1 GB each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) warehouses: u32,
+    /// Scale of each set of tables, 10 if not given; about 0.1 GB each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) warehouses: Option<u32>,
 
-    /// Sets of all nine tables, with their number behind each name; a transaction works within one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SETS)))]
-    pub(crate) sets: u32,
+    /// Sets of all nine tables, 1 if not given, with their number behind each name; a transaction
+    /// works within one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SETS)))]
+    pub(crate) sets: Option<u32>,
 
-    /// What the tables look like; sysbench's are such as sysbench-tpcc makes, drives and checks
-    #[arg(long, value_name = "own|sysbench", default_value = "own", value_parser = layout)]
-    pub(crate) layout: Layout,
+    /// What the tables look like, own if not given; sysbench's are such as sysbench-tpcc makes,
+    /// drives and checks
+    #[arg(long, value_name = "own|sysbench", value_parser = layout)]
+    pub(crate) layout: Option<Layout>,
 
     /// Tables without foreign keys
     #[arg(long)]
@@ -140,21 +158,21 @@ pub(crate) struct TpccData {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of oltp-* and select-random-*")]
 pub(crate) struct Sbtest {
-    /// Tables sbtest1, sbtest2 and so on
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) tables: u32,
+    /// Tables sbtest1, sbtest2 and so on; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) tables: Option<u32>,
 
-    /// Rows of each table
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub(crate) table_size: u64,
+    /// Rows of each table; 10000 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) table_size: Option<u64>,
 
-    /// Rows of a range
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) range_size: u64,
+    /// Rows of a range; 100 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) range_size: Option<u64>,
 
-    /// How ids are drawn: special, uniform, gaussian, pareto or zipfian
-    #[arg(long, value_name = "NAME", default_value = "special")]
-    pub(crate) rand_type: Distribution,
+    /// How ids are drawn: special (if not given), uniform, gaussian, pareto or zipfian
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rand_type: Option<Distribution>,
 
     /// No BEGIN and COMMIT around the statements
     #[arg(long)]
@@ -163,15 +181,9 @@ pub(crate) struct Sbtest {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchLoad {
-    #[command(flatten)]
-    pub(crate) data: BenchData,
-
-    #[command(flatten)]
-    pub(crate) tpcc: TpccLoad,
-
-    /// Every row follows from it
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Every row follows from it; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Connections that load; one for each processor if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -189,16 +201,21 @@ pub(crate) struct BenchLoad {
     /// tell rows and bytes a second and the memory that took; needs no server
     #[arg(long, conflicts_with_all = ["replace", "resume"])]
     pub(crate) generate_only: bool,
-}
 
-#[derive(Debug, Args)]
-pub(crate) struct BenchRun {
+    /// Print the result and errors alone
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    // Behind the others, which would come under their headings.
     #[command(flatten)]
     pub(crate) data: BenchData,
 
     #[command(flatten)]
-    pub(crate) tpcc: TpccData,
+    pub(crate) tpcc: TpccLoad,
+}
 
+#[derive(Debug, Args)]
+pub(crate) struct BenchRun {
     /// Connections that drive the load, 8 if not given; several numbers are run one after the other
     #[arg(long, value_name = "N[,N…]", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: Vec<u32>,
@@ -256,9 +273,16 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Do not print a line a second
+    /// Print the result and errors alone, and no line a second
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    // Behind the others, which would come under their headings.
+    #[command(flatten)]
+    pub(crate) data: BenchData,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccData,
 }
 
 /// Reads `60`, `60s`, `5min`, `1h`.

@@ -42,11 +42,11 @@ fn inserts_and_selects_take_from_the_data_what_they_are_not_told() {
     );
     bench.refuses(
         &["run", "inserts", "{}", "--mode", "pipelined"],
-        "--mode is for",
+        "--mode is not for inserts",
     );
     bench.refuses(
         &["run", "inserts", "{}", "--friends", "3"],
-        "--friends is not for",
+        "--friends is not for inserts",
     );
 
     let inserts = ["run", "inserts", "{}", "--batch", "5", "--statements", "2"];
@@ -92,6 +92,10 @@ fn friends_are_run_by_the_key_that_they_were_loaded_with() {
     bench.refuses(
         &[&load[..], &["--batch", "5"]].concat(),
         "--batch is not for friends",
+    );
+    bench.refuses(
+        &[&load[..], &["--batch", "1"]].concat(),
+        "it is for inserts and selects",
     );
     bench.does(&[&load[..], &["--key", "clustered"]].concat());
     bench.refuses(

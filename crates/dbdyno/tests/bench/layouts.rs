@@ -54,7 +54,11 @@ fn sets_and_layouts_are_told_and_contradictions_refused() {
         &["run", "tpcc", "{}", "--isolation", "none"],
         "serializable",
     );
-    bench.refuses(&["run", "oltp-insert", "{}", "--sets", "2"], "for tpcc");
+    for action in ["run", "verify", "clean"] {
+        let sets = [action, "oltp-insert", "{}", "--sets", "2"];
+        bench.refuses(&sets, "--sets is not for oltp-insert");
+        bench.refuses(&sets, "it is for tpcc");
+    }
 
     // Nobody vouches for them any more, and nobody removes them.
     let mut client = bench.running.client();

@@ -76,6 +76,31 @@ fn loads_by_key_are_resumed_and_generated_too() {
 }
 
 #[test]
+fn a_quiet_command_tells_its_result_alone() {
+    let bench = Bench::start();
+    let run = ["run", "inserts", "{}", "--duration", "2s"];
+    for (arguments, told) in [
+        (
+            &["load", "inserts", "{}", "--rows", "2000"][..],
+            "2,000 rows in ",
+        ),
+        (&run, "latency"),
+        (&["verify", "inserts", "{}"], " hold"),
+        (&["clean", "inserts", "{}"], "are removed"),
+    ] {
+        let output = bench.run(&[arguments, &["--quiet"]].concat());
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(told), "{arguments:?}: {text}");
+    }
+    bench.refuses(&["verify", "inserts", "{}", "--quiet"], "holds no load");
+    bench.does(&["load", "inserts", "{}", "--rows", "2000"]);
+    let loud = bench.run(&["verify", "inserts", "{}"]);
+    assert!(stderr(&loud).contains("checking the data"));
+}
+
+#[test]
 fn rows_are_generated_without_a_server() {
     for (target, form) in [
         ("postgres://nobody@nowhere.invalid/shop", "COPY"),

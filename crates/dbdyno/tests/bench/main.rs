@@ -6,6 +6,8 @@
 mod keyed;
 mod layouts;
 mod loads;
+mod options;
+mod read_only;
 mod think;
 
 use std::process::{Command, Output, Stdio};
@@ -309,7 +311,10 @@ fn a_rate_is_kept_and_one_too_high_is_named() {
     assert!(said.contains("does not keep up"), "{said}");
     // Whoever waited a second in the queue waited a second.
     assert!(too_high["latency_ms"]["max"].as_f64().unwrap() > 1_000.0);
-    bench.refuses(&["run", &file, "{}", "--mode", "batched"], "--mode is for");
+    bench.refuses(
+        &["run", &file, "{}", "--mode", "batched"],
+        "--mode is not for",
+    );
     bench.refuses(&["clean", &file, "{}"], "cannot know");
 }
 

@@ -9,7 +9,7 @@ fn users_are_ten_for_each_warehouse_and_their_limits_are_told() {
     let bench = Bench::start();
     bench.refuses(
         &["run", "oltp-insert", "{}", "--think"],
-        "--think is for tpcc",
+        "--think is not for oltp-insert",
     );
     bench.refuses(&["run", "tpcc", "{}", "--think", "--rate", "5"], "--rate");
     bench.refuses(&["run", "tpcc", "{}", "--think=0"], "0.001 to 100");

@@ -4,31 +4,15 @@
 
 use std::time::Instant;
 
-use crate::driver::target;
 use crate::tables::{Order, unit_name};
 use crate::tpcc::crew::{Crew, refused};
-use crate::tpcc::mysql::loader::{Place, form, open_for_load, send_rows};
+use crate::tpcc::mysql::loader::{Place, form, send_rows};
 use crate::tpcc::{LoadError, Loaded};
-use crate::wire::Link;
 
 pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
     let (contents, ledger) = (order.contents, order.ledger);
-    let target = target(order.connection).map_err(|error| order.unreachable(error))?;
-    let open = || open_for_load(&target).map_err(|error| order.unreachable(error));
-    let crew = Crew {
-        target: &target,
-        threads: order.threads,
-        open: &open,
-        progress: order.progress,
-        stop: order.stop,
-    };
+    let (crew, mut own) = Crew::open(order.connection, order.threads, order.progress, order.stop)?;
     let table = contents.table();
-    let mut own = open()?;
-    // All at once, so that a server that admits fewer says so before anything is made.
-    let others: Vec<Link> = (0..crew.threads)
-        .map(|_| open())
-        .collect::<Result<_, _>>()?;
-    drop(others);
     let clock = Instant::now();
     let form = form(&mut own).map_err(refused("choose how to fill", table))?;
     let Some(done) = order.begin(&mut own)? else {

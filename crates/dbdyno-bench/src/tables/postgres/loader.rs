@@ -3,9 +3,7 @@
 use std::time::Instant;
 
 use super::open;
-use crate::driver::ClientTarget;
 use crate::tables::{Order, unit_name};
-use crate::tpcc::postgres::connect::open_at;
 use crate::tpcc::postgres::copy_into::copy_into;
 use crate::tpcc::postgres::crew::Crew;
 use crate::tpcc::{LoadError, Loaded};
@@ -13,19 +11,7 @@ use crate::tpcc::{LoadError, Loaded};
 pub(in crate::tables) fn load(order: Order<'_>) -> Result<Loaded, LoadError> {
     let (contents, ledger) = (order.contents, order.ledger);
     let mut own = open(order.connection).map_err(|error| order.unreachable(error))?;
-    // All at once, so that a server that admits fewer says so before anything is made.
-    let target = ClientTarget::of(order.connection);
-    let server = target.map_err(|error| order.unreachable(error))?;
-    let clients = (0..order.threads)
-        .map(|_| open_at(&server))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| order.unreachable(error))?;
-    let mut crew = Crew {
-        server: &server,
-        clients,
-        progress: order.progress,
-        stop: order.stop,
-    };
+    let mut crew = Crew::open(order.connection, order.threads, order.progress, order.stop)?;
     let table = contents.table();
     let clock = Instant::now();
     let Some(done) = order.begin(&mut own)? else {

@@ -17,13 +17,12 @@ use super::connect::{open_at, try_set};
 use super::load_data::{Encoder, Form, Source, source};
 use super::schema::Schema;
 use super::{schema, stored};
-use crate::driver::target;
 use crate::generate::Encoded;
 use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, ahead};
 use crate::tpcc::Config;
 use crate::tpcc::crew::{Crew, refused};
 use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
-use crate::tpcc::load_error::{ClientError, LoadError};
+use crate::tpcc::load_error::LoadError;
 use crate::tpcc::names::{Names, statements};
 use crate::tpcc::shift::Meter;
 use crate::tpcc::stored::left_to_resume;
@@ -49,25 +48,7 @@ pub(crate) fn load(
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
     config.is_possible()?;
-    let unreachable = |source: ClientError| LoadError::Connect {
-        server: connect.display(),
-        source,
-    };
-    let target = target(connect).map_err(|error| unreachable(error.into()))?;
-    let open = || open_for_load(&target).map_err(|error| unreachable(error.into()));
-    let crew = Crew {
-        target: &target,
-        threads: threads.max(1),
-        open: &open,
-        progress,
-        stop,
-    };
-    let mut own = open()?;
-    // All at once, so that a server that admits fewer says so before anything is made.
-    let others: Vec<Link> = (0..crew.threads)
-        .map(|_| open())
-        .collect::<Result<_, _>>()?;
-    drop(others);
+    let (crew, mut own) = Crew::open(connect, threads, progress, stop)?;
     let clock = Instant::now();
     let form = form(&mut own).map_err(sql("read", "@@local_infile"))?;
     let ledger = ledger(Engine::MySql, config);

@@ -3,24 +3,51 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use dbdyno_model::connection::Engine;
+use dbdyno_model::connection::{Connection, Engine};
 use postgres::Client;
 
+use super::connect::open_at;
 use crate::driver::ClientTarget;
 use crate::ledger::Step;
 use crate::tpcc::load::Progress;
-use crate::tpcc::load_error::LoadError;
+use crate::tpcc::load_error::{ClientError, LoadError};
 use crate::tpcc::shift::{Meter, Shift};
 
 /// The connections of a load, and whom to tell and obey.
 pub(crate) struct Crew<'a> {
-    pub(crate) server: &'a ClientTarget,
+    server: ClientTarget,
+    /// One at least.
     pub(crate) clients: Vec<Client>,
-    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
-    pub(crate) stop: &'a AtomicBool,
+    progress: &'a (dyn Fn(Progress) + Sync),
+    stop: &'a AtomicBool,
 }
 
-impl Crew<'_> {
+impl<'a> Crew<'a> {
+    /// Opens all connections at once, so that a server that admits fewer says so before anything is
+    /// made.
+    pub(crate) fn open(
+        connection: &Connection,
+        threads: usize,
+        progress: &'a (dyn Fn(Progress) + Sync),
+        stop: &'a AtomicBool,
+    ) -> Result<Self, LoadError> {
+        let unreachable = |source: ClientError| LoadError::Connect {
+            server: connection.display(),
+            source,
+        };
+        let server = ClientTarget::of(connection).map_err(|error| unreachable(error.into()))?;
+        let clients = (0..threads.max(1))
+            .map(|_| open_at(&server))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| unreachable(error.into()))?;
+        Ok(Self {
+            server,
+            clients,
+            progress,
+            stop,
+        })
+    }
+
     /// Runs the steps, as many at once as there are connections.
     pub(crate) fn steps(
         &mut self,

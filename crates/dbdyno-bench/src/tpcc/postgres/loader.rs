@@ -17,12 +17,11 @@ use postgres::Client;
 use super::copy_into::{Copy, copy_into, copy_nowhere};
 use super::crew::Crew;
 use super::schema::Schema;
-use super::{connect, stored};
-use crate::driver::ClientTarget;
+use super::stored;
 use crate::generate::Encoded;
 use crate::ledger::{Begun, Done, Ledger, Plan, Start, Step, ahead};
 use crate::tpcc::load::{Loaded, Progress, Unit, ledger, rows_of, steps, unit_name, units};
-use crate::tpcc::load_error::{ClientError, LoadError};
+use crate::tpcc::load_error::LoadError;
 use crate::tpcc::names::{Layout, Names, statements};
 use crate::tpcc::schema::Table;
 use crate::tpcc::shift::Meter;
@@ -42,21 +41,7 @@ pub(crate) fn load(
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
     config.is_possible()?;
-    let unreachable = |source: ClientError| LoadError::Connect {
-        server: connect.display(),
-        source,
-    };
-    let server = ClientTarget::of(connect).map_err(|error| unreachable(error.into()))?;
-    let clients = (0..threads.max(1))
-        .map(|_| connect::open_at(&server))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| unreachable(error.into()))?;
-    let mut crew = Crew {
-        server: &server,
-        clients,
-        progress,
-        stop,
-    };
+    let mut crew = Crew::open(connect, threads, progress, stop)?;
     let clock = Instant::now();
     let ledger = ledger(Engine::Postgres, config);
     let client = &mut crew.clients[0];

@@ -49,7 +49,6 @@ pub(super) fn keys_loaded(
 }
 
 pub(super) fn friends_to_load(options: &Keyed, seed: u64) -> Result<friends::Config, Failure> {
-    not_for_friends(options)?;
     let kind = friends_key(options)?.unwrap_or(friends::Kind::Surrogate);
     let fresh = friends::Config::new(kind);
     accepted(
@@ -67,7 +66,6 @@ pub(super) fn friends_loaded(
     options: &Keyed,
     connection: &Connection,
 ) -> Result<friends::Config, Failure> {
-    not_for_friends(options)?;
     let found =
         friends::read_back(connection).map_err(|error| unread(&error, "friends", connection))?;
     let wanted = friends_key(options)?.unwrap_or(found.kind);
@@ -86,12 +84,6 @@ fn accepted_keys(
     config: keys::Config,
     inserts: Order,
 ) -> Result<keys::Config, Failure> {
-    if options.friends.is_some() {
-        return Err(Failure::usage(
-            format!("--friends is not for {}", config.kind.name()),
-            "it says how many rows each user of friends has; give --rows",
-        ));
-    }
     let usual = match config.kind {
         Kind::Inserts => inserts,
         Kind::Selects => Order::Random,
@@ -99,29 +91,12 @@ fn accepted_keys(
     accepted(
         keys::Config {
             order: order(options)?.unwrap_or(usual),
-            batch: options.batch,
+            batch: options.batch.unwrap_or(1),
             transaction: options.statements,
             ..config
         },
         keys::Config::refusal,
     )
-}
-
-/// What is said of rows by key means nothing here, and is not passed over.
-fn not_for_friends(options: &Keyed) -> Result<(), Failure> {
-    let said = [
-        ("--filler", options.filler.is_some()),
-        ("--key-order", options.key_order.is_some()),
-        ("--batch", options.batch != 1),
-        ("--statements", options.statements.is_some()),
-    ];
-    match said.into_iter().find(|(_, said)| *said) {
-        Some((option, _)) => Err(Failure::usage(
-            format!("{option} is not for friends"),
-            "leave it out: a query asks for the friends of one user",
-        )),
-        None => Ok(()),
-    }
 }
 
 fn accepted<C>(config: C, refusal: fn(&C) -> Option<String>) -> Result<C, Failure> {

@@ -19,6 +19,9 @@ use crate::loading;
 use crate::printer::Printer;
 use crate::target;
 
+/// Where none are asked for: about a gigabyte.
+const WAREHOUSES: u32 = 10;
+
 pub(super) fn run(
     arguments: &BenchLoad,
     printer: &Printer,
@@ -95,27 +98,22 @@ fn to_load(
     arguments: &BenchLoad,
     connection: &Connection,
 ) -> Result<Workload, Failure> {
+    let seed = arguments.seed.unwrap_or(1);
     Ok(match named {
         Named::Tpcc => {
+            let asked = &arguments.tpcc;
             let config = tpcc::Config {
-                warehouses: arguments.tpcc.warehouses,
-                seed: arguments.seed,
-                sets: arguments.tpcc.sets,
-                layout: arguments.tpcc.layout,
-                foreign_keys: !arguments.tpcc.no_foreign_keys,
+                warehouses: asked.warehouses.unwrap_or(WAREHOUSES),
+                seed,
+                sets: asked.sets.unwrap_or(1),
+                layout: asked.layout.unwrap_or_default(),
+                foreign_keys: !asked.no_foreign_keys,
             };
             Workload::Tpcc(config, Mode::default())
         }
-        Named::Oltp(config) => Workload::Oltp(oltp::Config {
-            seed: arguments.seed,
-            ..*config
-        }),
-        Named::Keys(kind, options) => {
-            Workload::Keys(keyed::keys_to_load(*kind, options, arguments.seed)?)
-        }
-        Named::Friends(options) => {
-            Workload::Friends(keyed::friends_to_load(options, arguments.seed)?)
-        }
+        Named::Oltp(config) => Workload::Oltp(oltp::Config { seed, ..*config }),
+        Named::Keys(kind, options) => Workload::Keys(keyed::keys_to_load(*kind, options, seed)?),
+        Named::Friends(options) => Workload::Friends(keyed::friends_to_load(options, seed)?),
         Named::Script(file) => {
             let hint = "a WORKLOAD is a name that dbdyno bench list shows, or a file";
             let script = target::read_script(connection.engine, file, hint)?;

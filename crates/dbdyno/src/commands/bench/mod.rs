@@ -1,5 +1,6 @@
 //! `dbdyno bench`: loads, drives, checks and cleans one server.
 
+mod applies;
 mod clean;
 mod document;
 mod generate;
@@ -24,6 +25,9 @@ pub(crate) fn run(
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
+    applies::check(&arguments.action)?;
+    let quiet = arguments.action.is_quiet().then(Printer::quiet);
+    let printer = quiet.as_ref().unwrap_or(printer);
     let result = match &arguments.action {
         BenchAction::List => list::run(printer),
         BenchAction::Load(arguments) => load::run(arguments, printer, interrupt),

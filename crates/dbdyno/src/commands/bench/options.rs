@@ -48,13 +48,14 @@ pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
 }
 
 fn sbtest(kind: Kind, options: &Sbtest) -> Result<oltp::Config, Failure> {
+    let usual = oltp::Config::new(kind);
     let config = oltp::Config {
-        tables: options.tables,
-        table_size: options.table_size,
-        range_size: options.range_size,
-        distribution: options.rand_type,
+        tables: options.tables.unwrap_or(usual.tables),
+        table_size: options.table_size.unwrap_or(usual.table_size),
+        range_size: options.range_size.unwrap_or(usual.range_size),
+        distribution: options.rand_type.unwrap_or(usual.distribution),
         skip_transactions: options.skip_trx,
-        ..oltp::Config::new(kind)
+        ..usual
     };
     match config.refusal() {
         Some(why) => Err(Failure::usage(
@@ -86,24 +87,6 @@ pub(super) fn expected(tpcc: &TpccData, seed: u64) -> Expected {
     }
 }
 
-/// Nothing is said of other workloads in TPC-C's words.
-pub(super) fn may_expect(named: &Named, expected: &Expected) -> Result<(), Failure> {
-    let Expected {
-        layout,
-        sets,
-        warehouses,
-        ..
-    } = expected;
-    let any = layout.is_some() || sets.is_some() || warehouses.is_some();
-    if any && !matches!(named, Named::Tpcc) {
-        return Err(Failure::usage(
-            "--layout, --sets and --warehouses are for tpcc",
-            "dbdyno bench run --help names the options of each workload",
-        ));
-    }
-    Ok(())
-}
-
 /// The workload as its data in the database are.
 pub(super) fn loaded(
     named: &Named,
@@ -111,7 +94,6 @@ pub(super) fn loaded(
     mode: Option<Mode>,
     expected: &Expected,
 ) -> Result<Workload, Failure> {
-    may_expect(named, expected)?;
     match named {
         Named::Tpcc => {
             let found = tpcc::find(connection, expected);
@@ -131,10 +113,6 @@ pub(super) fn loaded(
             },
             ..*config
         })),
-        _ if mode.is_some() => Err(Failure::usage(
-            "--mode is for tpcc and sysbench's workloads",
-            "leave it out: the others have one way to send their statements",
-        )),
         Named::Keys(kind, options) => {
             let config = keyed::keys_loaded(*kind, options, connection)?;
             Ok(Workload::Keys(config))

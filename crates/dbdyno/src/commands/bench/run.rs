@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
-use dbdyno_bench::wire::{Isolation, Link};
-use dbdyno_bench::workload::LoadError;
+use dbdyno_bench::wire::{Isolation, Link, is_read_only, read_only_hint};
+use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_model::run::Second;
 use dbdyno_model::{Address, Bench, Connection, Footprint};
 use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
@@ -36,14 +36,13 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check(arguments)?;
     let named = options::named(&arguments.data)?;
-    think::check(arguments, &named)?;
     let connection = options::connection(&arguments.data)?;
     let expected = options::expected(&arguments.tpcc, arguments.seed);
     let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
     let numbers = think::connections(arguments, &workload)?;
     let installed = workload.install(&connection);
     installed.map_err(|error| not_installed(&error, &connection))?;
-    let (transport, isolation) = session(&connection)?;
+    let (transport, isolation) = session(&connection, &workload)?;
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
@@ -102,8 +101,12 @@ fn not_installed(error: &LoadError, connection: &Connection) -> Failure {
     Failure::new(Exit::Usage, message, error.hint().map(str::to_owned))
 }
 
-/// Transport and isolation as a connection of the driver finds them.
-fn session(connection: &Connection) -> Result<(&'static str, Option<Isolation>), Failure> {
+/// Transport and isolation as a connection of the driver finds them, where the server lets the
+/// workload do what it does.
+fn session(
+    connection: &Connection,
+    workload: &Workload,
+) -> Result<(&'static str, Option<Isolation>), Failure> {
     let target = driver::target(connection).map_err(|error| failure(error.into()))?;
     let mut link = Link::open(&target).map_err(|source| {
         failure(DriverError::Connect {
@@ -111,6 +114,18 @@ fn session(connection: &Connection) -> Result<(&'static str, Option<Isolation>),
             source,
         })
     })?;
+    // A file's own statements may ask for a transaction that writes.
+    let writes = workload.writes() && !matches!(workload, Workload::Script(_));
+    if writes && is_read_only(&mut link, connection.engine).unwrap_or(false) {
+        return Err(Failure::usage(
+            format!(
+                "cannot run {} on {}: its transactions write, and there they may only read",
+                workload.name(),
+                connection.display()
+            ),
+            read_only_hint(connection.engine),
+        ));
+    }
     let isolation = Isolation::read(&mut link, connection.engine).ok();
     let transport = match connection.address {
         _ if link.is_encrypted() => "TLS",

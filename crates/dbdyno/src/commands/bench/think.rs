@@ -6,20 +6,11 @@ use dbdyno_model::Bench;
 use dbdyno_model::bench::Limit;
 use dbdyno_model::run::TransactionStats;
 
-use super::options::Named;
 use crate::cli::BenchRun;
 use crate::exit::Failure;
 
 /// Connections where neither `--connections` nor `--think` says how many.
 const CONNECTIONS: u32 = 8;
-
-/// Refuses it for workloads that have no users.
-pub(super) fn check(arguments: &BenchRun, named: &Named) -> Result<(), Failure> {
-    match arguments.think {
-        Some(_) if !matches!(named, Named::Tpcc) => Err(not_for(arguments)),
-        _ => Ok(()),
-    }
-}
 
 fn not_for(arguments: &BenchRun) -> Failure {
     Failure::usage(

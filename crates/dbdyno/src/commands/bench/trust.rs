@@ -1,6 +1,7 @@
 //! When a number is not to be trusted as it stands, and what to do about it.
 
 use dbdyno_bench::driver::MAX_ERROR_SHARE;
+use dbdyno_bench::wire::{read_only_hint, refused_as_read_only};
 use dbdyno_model::Bench;
 use dbdyno_model::bench::Warning;
 use dbdyno_report::number;
@@ -57,12 +58,19 @@ fn errors(run: &Bench) -> Option<Warning> {
     if share <= MAX_ERROR_SHARE {
         return None;
     }
+    let read_only = run.errors.keys().find_map(|code| {
+        let message = run.error_messages.get(code).map_or("", String::as_str);
+        refused_as_read_only(code, message)
+    });
     warn(
         format!(
             "{} of the transactions were given up",
             number::percent(share)
         ),
-        "mend what the errors name: a rate beside so many of them says little",
+        read_only.map_or(
+            "mend what the errors name: a rate beside so many of them says little",
+            read_only_hint,
+        ),
     )
 }
 
@@ -252,6 +260,24 @@ mod tests {
             ..sound()
         };
         assert_eq!(said(&within), [""; 0]);
+    }
+
+    #[test]
+    fn a_server_that_took_no_writes_is_named() {
+        let next = |code: &str, message: &str| {
+            let run = Bench {
+                errors: [(code.into(), 11)].into(),
+                error_messages: [(code.into(), message.into())].into(),
+                ..sound()
+            };
+            warnings(&run, true).remove(0).next
+        };
+        let replica = "The MySQL server is running with the --read-only option";
+        for (code, message) in [("25006", ""), ("1290", replica)] {
+            let next = next(code, message);
+            assert!(next.contains("primary's address"), "{next}");
+        }
+        assert!(next("23505", "").contains("mend what the errors name"));
     }
 
     #[test]
