@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo xtask TASK
 
   test           fetch what the tests need, then run them
   tidy           the rules of the house that no compiler holds
-  ci             format, lints, tidy, tests: what has to pass
+  ci             format, tidy, generated docs, lints, tests: what has to pass
   generate       write the generated reference docs; --check only compares
   bench [NAME]   measure, with figures for docs/performance.md
   capture …      write a fixture from this host or a server: host NAME, server NAME TARGET, all

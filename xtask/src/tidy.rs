@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler holds: headers, crate edges, where `unsafe` may stand.
+//! Rules of the house that no compiler holds: headers, crate edges, no I/O in crates that do none.
 
 use std::collections::BTreeMap;
 use std::fs;
