@@ -198,7 +198,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_LOAD_S..=3_600))]
     pub(crate) run_seconds: Option<u64>,
 
-    /// TPC-C's scale; about 0.1 GB each, twice
+    /// TPC-C's scale; about 0.25 GB of disk each: the data and a clone of it
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) warehouses: u32,
 
@@ -238,7 +238,7 @@ pub(crate) struct Tune {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Print the run's document instead of text
+    /// Print the trial's document instead of text
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -19,7 +19,7 @@ pub(crate) enum Exit {
 /// The table that `--help` shows.
 pub(crate) const TABLE: &str = "Exit codes:
   0    done, whatever was found or measured
-  1    --fail-on was given, and a finding is as grave
+  1    --fail-on was given, and a finding is as grave or graver
   2    usage, configuration or connection
   3    a defect of dbdyno
   4    the surroundings failed: disk full, server died, data inconsistent

@@ -14,7 +14,7 @@ use crate::json_path::path_at;
 const LARGEST_BYTES: u64 = 256 << 20;
 
 const READABLE: &str =
-    "a file that `dbdyno collect -o FILE` or `dbdyno check --json` wrote can be read";
+    "a file that `dbdyno collect`, `dbdyno check --json` or `dbdyno tune --json` wrote can be read";
 
 /// What every document of ours begins with.
 #[derive(Deserialize)]

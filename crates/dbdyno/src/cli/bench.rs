@@ -170,7 +170,8 @@ pub(crate) struct Sbtest {
     #[arg(long, value_name = "N")]
     pub(crate) range_size: Option<u64>,
 
-    /// How ids are drawn: special (if not given), uniform, gaussian, pareto or zipfian
+    /// How a run draws ids, and a load the values of k: special (if not given), uniform, gaussian,
+    /// pareto or zipfian
     #[arg(long, value_name = "NAME")]
     pub(crate) rand_type: Option<Distribution>,
 

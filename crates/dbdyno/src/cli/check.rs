@@ -57,7 +57,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) password: PasswordFrom,
 
-    /// Check the facts in this file instead: `collect` wrote it, or `check --json`
+    /// Check the facts in this file instead: `collect`, `check --json` or `tune --json` wrote it
     #[arg(
         long,
         value_name = "FILE",
@@ -68,7 +68,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Exit with code 1 where a finding is as grave
+    /// Exit with code 1 where a finding is as grave or graver
     #[arg(long, value_name = "info|warn|critical")]
     pub(crate) fail_on: Option<Level>,
 
@@ -117,7 +117,7 @@ pub(crate) struct Collect {
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Diff {
-    /// A file that `collect` or `check --json` wrote
+    /// A file that `collect`, `check --json` or `tune --json` wrote
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
