@@ -45,9 +45,9 @@ impl Level {
 
 /// Say what is wrong with this host and its servers, or with one server, and what to do about it.
 ///
-/// Without a TARGET, this host and every PostgreSQL that is found running on it; such a server is
-/// asked without a password; one of another engine is named, and not read. Nothing is written to
-/// any server.
+/// Without a TARGET, this host and every PostgreSQL that is found running on it. Such a server is
+/// asked without a password. A server of another engine is named, and not read. Nothing is written
+/// to any server.
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Check {
@@ -134,7 +134,8 @@ pub(crate) struct Diff {
 #[derive(Debug, Args)]
 #[command(after_help = exit::TABLE)]
 pub(crate) struct Grants {
-    /// Also say what the role of this connection lacks
+    /// Also say what the role of this connection lacks: postgres://user@host:port/database, or
+    /// key=value as psql takes them
     pub(crate) target: Option<String>,
 
     #[command(flatten)]
