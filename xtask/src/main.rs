@@ -8,8 +8,6 @@ mod accounts;
 mod bench;
 mod browser;
 mod capture;
-#[cfg(test)]
-mod catalogue;
 mod command;
 mod generate;
 mod servers;
