@@ -26,7 +26,7 @@
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/pm/cpufreq.html>
 //! - <https://docs.kernel.org/admin-guide/pm/intel_pstate.html>
-//! - <https://docs.kernel.org/admin-guide/pm/amd-pstate.html> (unverified)
+//! - <https://docs.kernel.org/admin-guide/pm/amd-pstate.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
@@ -41,7 +41,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://docs.kernel.org/admin-guide/pm/cpufreq.html",
         "https://docs.kernel.org/admin-guide/pm/intel_pstate.html",
-        "https://docs.kernel.org/admin-guide/pm/amd-pstate.html (unverified)",
+        "https://docs.kernel.org/admin-guide/pm/amd-pstate.html",
     ],
     check,
     source_text: include_str!("cpu_governor.rs"),

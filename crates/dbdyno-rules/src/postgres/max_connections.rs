@@ -22,7 +22,7 @@
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-connection.html>
 //! - <https://www.postgresql.org/docs/current/connect-estab.html>
-//! - <https://wiki.postgresql.org/wiki/Number_Of_Database_Connections> (unverified)
+//! - <https://wiki.postgresql.org/wiki/Number_Of_Database_Connections>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Postgres;
@@ -39,7 +39,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/runtime-config-connection.html",
         "https://www.postgresql.org/docs/current/connect-estab.html",
-        "https://wiki.postgresql.org/wiki/Number_Of_Database_Connections (unverified)",
+        "https://wiki.postgresql.org/wiki/Number_Of_Database_Connections",
     ],
     check,
     source_text: include_str!("max_connections.rs"),
