@@ -5,8 +5,8 @@
 //!
 //! ## Why it matters
 //! Aurora's storage applies the log to pages itself: there are no checkpoints by the server, no full
-//! pages in its log, no files that fill, and no page cache below it. Its shared_buffers are three
-//! quarters of the memory by design. Advice for PostgreSQL on these settings is wrong there.
+//! pages in its log, no files that fill, and no page cache below it. Its shared_buffers are half to
+//! three quarters of the memory by design. Advice for PostgreSQL on these settings is wrong there.
 //!
 //! ## What to do
 //! Leave them as they are. Autovacuum, work_mem, connections and queries are tuned as anywhere.
@@ -18,6 +18,10 @@
 //! Every other server.
 //!
 //! ## Sources
+//! - <https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/Aurora.Overview.StorageReliability.html>
+//! - <https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/AuroraPostgreSQL.Reference.ParameterGroups.html>
+//! - <https://repost.aws/knowledge-center/rds-aurora-postgresql-shared-buffers>
+//! - <https://dev.to/aws-heroes/amazon-aurora-and-postgresql-buffer-cache-n67>
 //! - <https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/> (unverified)
 
 use dbdyno_model::finding::Confidence;
@@ -30,7 +34,13 @@ pub(super) const RULE: Rule = Rule {
     id: "cloud.aurora",
     severity: Severity::Info,
     confidence: Confidence::High,
-    sources: &["https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/ (unverified)"],
+    sources: &[
+        "https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/Aurora.Overview.StorageReliability.html",
+        "https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/AuroraPostgreSQL.Reference.ParameterGroups.html",
+        "https://repost.aws/knowledge-center/rds-aurora-postgresql-shared-buffers",
+        "https://dev.to/aws-heroes/amazon-aurora-and-postgresql-buffer-cache-n67",
+        "https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/ (unverified)",
+    ],
     check,
     source_text: include_str!("aurora.rs"),
 };

@@ -1,13 +1,14 @@
-//! The machine is of a type whose CPUs slow down when its credits are spent.
+//! The machine is of a type whose CPUs slow down, or cost more, when its credits are spent.
 //!
 //! ## What it finds
 //! An Amazon EC2 machine of a burstable type (t2, t3, t3a, t4g).
 //!
 //! ## Why it matters
 //! Such a machine earns CPU credits while it idles and spends them while it works. When they are gone
-//! it runs at its baseline, 20 to 40 % of a CPU for the small types: the server is suddenly five times
-//! slower, at the same load and without any change. What was measured on credits says nothing of the
-//! next hour.
+//! it depends on its mode. Standard, in which t2 starts, goes down to the baseline: 5 to 40 % of each
+//! CPU, so that the server gets several times slower at the same load and without any change.
+//! Unlimited, in which the others start, goes on and is billed by the CPU hour. What was measured on
+//! credits says nothing of the next hour.
 //!
 //! ## What to do
 //! Move the server to a type without credits (m, r, c). Do not benchmark on this one.
@@ -17,10 +18,10 @@
 //!
 //! ## When it does not apply
 //! Other types, and clouds that do not show their type to the machine. The balance of credits and
-//! whether they may go below zero at a price (unlimited) only the cloud's own interface tells.
+//! the mode only the cloud's own interface tells.
 //!
 //! ## Sources
-//! - <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html> (unverified)
+//! - <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-credits-baseline-concepts.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
@@ -32,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Warn,
     confidence: Confidence::High,
     sources: &[
-        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html (unverified)",
+        "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-credits-baseline-concepts.html",
     ],
     check,
     source_text: include_str!("burstable_machine.rs"),
@@ -59,8 +60,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     Ok(RULE
         .finding(format!(
-            "the machine is a {kind}: its CPUs fall to a part of themselves when its credits are \
-             spent"
+            "the machine is a {kind}: when its credits are spent, its CPUs fall to a part of \
+             themselves or cost extra"
         ))
         .evidence("type of the machine", kind, &host.product.origin)
         .host_action(
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn a_burstable_type_is_found() {
         let finding = finding(&RULE, &of_type(named("t3.large")));
-        insta::assert_snapshot!(finding.message, @"the machine is a t3.large: its CPUs fall to a part of themselves when its credits are spent");
+        insta::assert_snapshot!(finding.message, @"the machine is a t3.large: when its credits are spent, its CPUs fall to a part of themselves or cost extra");
     }
 
     #[test]

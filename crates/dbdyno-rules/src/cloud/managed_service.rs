@@ -20,6 +20,7 @@
 //! (container.config_persistence).
 //!
 //! ## Sources
+//! - <https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.html>
 //! - <https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_WorkingWithParamGroups.html> (unverified)
 
 use dbdyno_model::finding::Confidence;
@@ -33,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Info,
     confidence: Confidence::High,
     sources: &[
+        "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.html",
         "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/USER_WorkingWithParamGroups.html (unverified)",
     ],
     check,

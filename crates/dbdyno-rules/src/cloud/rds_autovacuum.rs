@@ -19,7 +19,7 @@
 //! Other services and versions, and `rds.adaptive_autovacuum = 0`.
 //!
 //! ## Sources
-//! - <https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.Autovacuum.html> (unverified)
+//! - <https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.Autovacuum.AdaptivePG18.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Info,
     confidence: Confidence::Low,
     sources: &[
-        "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.Autovacuum.html (unverified)",
+        "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Appendix.PostgreSQL.CommonDBATasks.Autovacuum.AdaptivePG18.html",
     ],
     check,
     source_text: include_str!("rds_autovacuum.rs"),

@@ -6,8 +6,9 @@
 //!
 //! ## Why it matters
 //! What is written into a container's layer is gone when the container is made anew, at the latest
-//! with the next update of its image. What is written behind an operator's back it writes over at its
-//! next round, or it fails the server over because members differ.
+//! with the next update of its image. What is written behind an operator's back it writes over with
+//! its next change. ALTER SYSTEM, where it is not refused, acts on one member alone: the others do
+//! not get it, and a failover leaves it behind.
 //!
 //! ## What to do
 //! Change the settings where their owner keeps them: the operator's resource, Patroni's dynamic
@@ -23,6 +24,8 @@
 //!
 //! ## Sources
 //! - <https://cloudnative-pg.io/documentation/current/postgresql_conf/>
+//! - <https://patroni.readthedocs.io/en/latest/patroni_configuration.html>
+//! - <https://www.postgresql.org/docs/current/runtime-config-compatible.html>
 
 use std::path::Path;
 
@@ -37,7 +40,11 @@ pub(super) const RULE: Rule = Rule {
     id: "container.config_persistence",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://cloudnative-pg.io/documentation/current/postgresql_conf/"],
+    sources: &[
+        "https://cloudnative-pg.io/documentation/current/postgresql_conf/",
+        "https://patroni.readthedocs.io/en/latest/patroni_configuration.html",
+        "https://www.postgresql.org/docs/current/runtime-config-compatible.html",
+    ],
     check,
     source_text: include_str!("config_persistence.rs"),
 };
@@ -105,8 +112,8 @@ fn owned(owner: &str) -> Outcome {
         other => format!("change settings where {other} keeps them"),
     };
     RULE.finding(format!(
-        "{owner} configures this server: what is changed in files or by ALTER SYSTEM is refused or \
-         written over"
+        "{owner} configures this server: what is changed in files or by ALTER SYSTEM is refused, \
+         written over or kept from the other members"
     ))
     .severity(Severity::Info)
     .evidence("configured by", owner, "pg_settings and pg_roles")

@@ -6,7 +6,8 @@
 //! ## Why it matters
 //! `vm.*` sysctls, huge pages, block queues, file systems and CPU governors belong to the machine
 //! and act on every container on it. A container without privileges cannot write them, and one that
-//! can would change its neighbours. Only `net.*` and some `kernel.*` sysctls may be its own.
+//! can would change its neighbours. Its own may be most of `net.*`, `fs.mqueue.*`, and of `kernel.*`
+//! those of shared memory, semaphores and message queues.
 //!
 //! ## What to do
 //! Hand what dbdyno prints as host actions to whoever runs the machine: a node's tuning profile, a
@@ -19,7 +20,7 @@
 //! Servers on a machine of their own.
 //!
 //! ## Sources
-//! - <https://docs.kernel.org/admin-guide/cgroup-v2.html> (unverified)
+//! - <https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
     id: "container.host_settings",
     severity: Severity::Info,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/admin-guide/cgroup-v2.html (unverified)"],
+    sources: &["https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/"],
     check,
     source_text: include_str!("host_settings.rs"),
 };

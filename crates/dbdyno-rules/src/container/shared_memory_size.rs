@@ -21,7 +21,9 @@
 //! `mmap`).
 //!
 //! ## Sources
-//! - <https://hub.docker.com/_/postgres> (unverified)
+//! - <https://docs.docker.com/engine/containers/run/>
+//! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
+//! - <https://cloudnative-pg.io/documentation/current/postgresql_conf/>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
@@ -34,7 +36,11 @@ pub(super) const RULE: Rule = Rule {
     id: "container.shared_memory_size",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://hub.docker.com/_/postgres (unverified)"],
+    sources: &[
+        "https://docs.docker.com/engine/containers/run/",
+        "https://www.postgresql.org/docs/current/runtime-config-resource.html",
+        "https://cloudnative-pg.io/documentation/current/postgresql_conf/",
+    ],
     check,
     source_text: include_str!("shared_memory_size.rs"),
 };

@@ -23,6 +23,8 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/disk-full.html>
+//! - <https://www.postgresql.org/docs/current/runtime-config-wal.html>
+//! - <https://man7.org/linux/man-pages/man8/mke2fs.8.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Storage;
@@ -34,7 +36,11 @@ pub(super) const RULE: Rule = Rule {
     id: "filesystem.space",
     severity: Severity::Critical,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/disk-full.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/disk-full.html",
+        "https://www.postgresql.org/docs/current/runtime-config-wal.html",
+        "https://man7.org/linux/man-pages/man8/mke2fs.8.html",
+    ],
     check,
     source_text: include_str!("space.rs"),
 };

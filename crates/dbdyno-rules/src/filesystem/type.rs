@@ -16,7 +16,8 @@
 //! server export with `sync`.
 //!
 //! ## Risk
-//! The move needs the server stopped and the files copied.
+//! The move needs the server stopped and the files copied. Without copy-on-write btrfs keeps no
+//! checksums of the data either, nor can it compress them: see postgres.data_checksums.
 //!
 //! ## When it does not apply
 //! ext4, XFS and ZFS pass (ZFS has rules of its own), and so does a directory on btrfs that was made
@@ -25,7 +26,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/creating-cluster.html>
-//! - <https://btrfs.readthedocs.io/> (unverified)
+//! - <https://btrfs.readthedocs.io/en/latest/ch-mount-options.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Storage;
@@ -39,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
     confidence: Confidence::High,
     sources: &[
         "https://www.postgresql.org/docs/current/creating-cluster.html",
-        "https://btrfs.readthedocs.io/ (unverified)",
+        "https://btrfs.readthedocs.io/en/latest/ch-mount-options.html",
     ],
     check,
     source_text: include_str!("type.rs"),

@@ -6,12 +6,13 @@
 //!
 //! ## Why it matters
 //! The ARC is no page cache: it gives memory back, but late. When sessions suddenly need memory the
-//! kernel swaps, or kills, while gigabytes of cached files wait to be dropped. Pages in shared_buffers
-//! and in the ARC are kept twice.
+//! kernel swaps, or kills, while gigabytes of cached files wait to be dropped. Pages in
+//! shared_buffers and in the ARC are kept twice.
 //!
 //! ## What to do
 //! Choose one cache. Limit the ARC to what the server leaves, less a tenth of the memory; or keep
-//! shared_buffers small and leave the caching to the ARC, which compresses.
+//! shared_buffers small and leave the caching to the ARC, which compresses. A lower limit holds at
+//! once for what is cached from then on; what lies above it is given back only under pressure.
 //!
 //! ## Risk
 //! None to data. A smaller cache means more reads.
@@ -20,7 +21,7 @@
 //! Other file systems. In a container the ARC is the host's.
 //!
 //! ## Sources
-//! - <https://openzfs.github.io/openzfs-docs/Performance%20and%20Tuning/Module%20Parameters.html> (unverified)
+//! - <https://openzfs.github.io/openzfs-docs/man/master/4/zfs.4.html>
 
 use std::collections::BTreeMap;
 
@@ -34,9 +35,7 @@ pub(super) const RULE: Rule = Rule {
     id: "filesystem.zfs_cache",
     severity: Severity::Warn,
     confidence: Confidence::Medium,
-    sources: &[
-        "https://openzfs.github.io/openzfs-docs/Performance%20and%20Tuning/Module%20Parameters.html (unverified)",
-    ],
+    sources: &["https://openzfs.github.io/openzfs-docs/man/master/4/zfs.4.html"],
     check,
     source_text: include_str!("zfs_cache.rs"),
 };

@@ -8,7 +8,8 @@
 //! ## Why it matters
 //! A database at low concurrency works in bursts of microseconds between waits for disk and
 //! network. A governor that looks at the load of the last milliseconds sees an idle CPU and keeps
-//! the clock low just when a query comes.
+//! the clock low just when a query comes. Under `userspace` the clock stays where some program has
+//! set it.
 //!
 //! ## What to do
 //! Choose the governor `performance`, by tuned or cpupower; where the processor scales itself, the
@@ -23,7 +24,9 @@
 //! preference decides, and without them the rule is not assessed.
 //!
 //! ## Sources
-//! - <https://docs.kernel.org/admin-guide/pm/cpufreq.html> (unverified)
+//! - <https://docs.kernel.org/admin-guide/pm/cpufreq.html>
+//! - <https://docs.kernel.org/admin-guide/pm/intel_pstate.html>
+//! - <https://docs.kernel.org/admin-guide/pm/amd-pstate.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
@@ -35,12 +38,18 @@ pub(super) const RULE: Rule = Rule {
     id: "hardware.cpu_governor",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/admin-guide/pm/cpufreq.html (unverified)"],
+    sources: &[
+        "https://docs.kernel.org/admin-guide/pm/cpufreq.html",
+        "https://docs.kernel.org/admin-guide/pm/intel_pstate.html",
+        "https://docs.kernel.org/admin-guide/pm/amd-pstate.html",
+    ],
     check,
     source_text: include_str!("cpu_governor.rs"),
 };
 
-const LOAD_DRIVEN: [&str; 4] = ["ondemand", "conservative", "schedutil", "userspace"];
+const LOAD_DRIVEN: [&str; 3] = ["ondemand", "conservative", "schedutil"];
+/// Leaves the clock to some program.
+const SET_BY_PROGRAM: &str = "userspace";
 /// Drivers under which the processor chooses its clock.
 const SELF_SCALING: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 const FAST: [&str; 2] = ["performance", "balance_performance"];
@@ -62,12 +71,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let governors = need_ref(&host.governors, "CPU frequency governors")?;
     if let Some(slow) = governors
         .iter()
-        .find(|name| LOAD_DRIVEN.contains(&name.as_str()))
+        .find(|name| LOAD_DRIVEN.contains(&name.as_str()) || name.as_str() == SET_BY_PROGRAM)
     {
+        let clock = if slow == SET_BY_PROGRAM {
+            "the clock stays where a program has set it"
+        } else {
+            "the clock rises only after load was seen"
+        };
         return Ok(RULE
-            .finding(format!(
-                "the CPU frequency governor is {slow}: the clock rises only after load was seen"
-            ))
+            .finding(format!("the CPU frequency governor is {slow}: {clock}"))
             .evidence(
                 "scaling_governor",
                 governors.join(", "),
@@ -153,6 +165,12 @@ mod tests {
     fn one_load_driven_governor_is_enough() {
         let finding = finding(&RULE, &with_governors(&["performance", "schedutil"]));
         insta::assert_snapshot!(finding.message, @"the CPU frequency governor is schedutil: the clock rises only after load was seen");
+    }
+
+    #[test]
+    fn a_clock_that_a_program_sets_does_not_follow_the_load() {
+        let finding = finding(&RULE, &with_governors(&["userspace"]));
+        insta::assert_snapshot!(finding.message, @"the CPU frequency governor is userspace: the clock stays where a program has set it");
     }
 
     #[test]

@@ -20,7 +20,7 @@
 //! medium.
 //!
 //! ## Sources
-//! - <https://man7.org/linux/man-pages/man5/proc_stat.5.html> (unverified)
+//! - <https://man7.org/linux/man-pages/man5/proc_stat.5.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
     id: "hardware.cpu_steal",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://man7.org/linux/man-pages/man5/proc_stat.5.html (unverified)"],
+    sources: &["https://man7.org/linux/man-pages/man5/proc_stat.5.html"],
     check,
     source_text: include_str!("cpu_steal.rs"),
 };

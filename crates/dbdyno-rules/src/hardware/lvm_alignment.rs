@@ -24,7 +24,7 @@
 //!
 //! ## Sources
 //! - Aligning IO on a hard disk RAID – the Benchmarks (2011-06-09)
-//! - <https://man7.org/linux/man-pages/man8/pvcreate.8.html> (unverified)
+//! - <https://man7.org/linux/man-pages/man8/pvcreate.8.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, PhysicalVolume};
@@ -40,7 +40,7 @@ pub(super) const RULE: Rule = Rule {
     confidence: Confidence::High,
     sources: &[
         "Aligning IO on a hard disk RAID – the Benchmarks (2011-06-09)",
-        "https://man7.org/linux/man-pages/man8/pvcreate.8.html (unverified)",
+        "https://man7.org/linux/man-pages/man8/pvcreate.8.html",
     ],
     check,
     source_text: include_str!("lvm_alignment.rs"),

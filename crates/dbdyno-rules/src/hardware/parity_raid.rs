@@ -22,6 +22,7 @@
 //! that is mostly read, or written in whole stripes, pays little.
 //!
 //! ## Sources
+//! - <https://docs.kernel.org/driver-api/md/raid5-cache.html>
 //! - <https://docs.kernel.org/admin-guide/md.html>
 //! - Should RAID 5 be used (2012-04-02)
 
@@ -38,6 +39,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Warn,
     confidence: Confidence::High,
     sources: &[
+        "https://docs.kernel.org/driver-api/md/raid5-cache.html",
         "https://docs.kernel.org/admin-guide/md.html",
         "Should RAID 5 be used (2012-04-02)",
     ],

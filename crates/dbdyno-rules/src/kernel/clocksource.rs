@@ -6,7 +6,8 @@
 //! ## Why it matters
 //! `track_io_timing` and `EXPLAIN ANALYZE` read the clock around every block and every row. From
 //! the TSC that costs some tens of nanoseconds; from a timer behind the chipset about a
-//! microsecond, which can double the run time of a query that is being explained.
+//! microsecond. In the manual's example `EXPLAIN ANALYZE` of a count then takes 116 ms, with the TSC
+//! 17, and the count alone 10.
 //!
 //! ## What to do
 //! Choose `tsc` where the kernel lists it among the available ones, on virtual machines the

@@ -5,8 +5,8 @@
 //!
 //! ## Why it matters
 //! The option chose the scheduler of the old single-queue layer. That layer went with Linux 5.0, and
-//! the option has had no effect since. Whoever set it believes in a scheduler that the disks do not
-//! have.
+//! the option has had no effect since; newer kernels say so in their log. Whoever set it believes in
+//! a scheduler that the disks do not have.
 //!
 //! ## What to do
 //! Remove it from the boot loader's configuration and set the scheduler by a udev rule
@@ -19,6 +19,8 @@
 //! Older kernels, and command lines without it.
 //!
 //! ## Sources
+//! - <https://github.com/torvalds/linux/commit/85c0a037dc7a1a34d6add49d6eaa2deddbf43d7b>
+//! - <https://github.com/torvalds/linux/commit/f8db383507d658c5a729b062c97710efda876cd4>
 //! - <https://docs.kernel.org/block/switching-sched.html>
 
 use dbdyno_model::finding::Confidence;
@@ -30,7 +32,11 @@ pub(super) const RULE: Rule = Rule {
     id: "kernel.elevator_option",
     severity: Severity::Info,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/block/switching-sched.html"],
+    sources: &[
+        "https://github.com/torvalds/linux/commit/85c0a037dc7a1a34d6add49d6eaa2deddbf43d7b",
+        "https://github.com/torvalds/linux/commit/f8db383507d658c5a729b062c97710efda876cd4",
+        "https://docs.kernel.org/block/switching-sched.html",
+    ],
     check,
     source_text: include_str!("elevator_option.rs"),
 };

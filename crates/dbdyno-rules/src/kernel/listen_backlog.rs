@@ -12,9 +12,9 @@
 //! then four, and finally reports a timeout of a server that is idle.
 //!
 //! ## What to do
-//! Raise `net.core.somaxconn` and `net.ipv4.tcp_max_syn_backlog` to 4096, the kernel's default since
-//! 5.4, and restart the server: a socket keeps the queue that it was opened with. Against storms of
-//! connections a pool helps more.
+//! Raise `net.core.somaxconn` to 4096, the kernel's default since 5.4, and with it
+//! `net.ipv4.tcp_max_syn_backlog`, whose default follows the memory; then restart the server: a
+//! socket keeps the queue that it was opened with. Against storms of connections a pool helps more.
 //!
 //! ## Risk
 //! None to data.
@@ -23,7 +23,7 @@
 //! The counters hold every listening socket of the network namespace, not only the server's.
 //!
 //! ## Sources
-//! - <https://docs.kernel.org/networking/ip-sysctl.html> (unverified)
+//! - <https://docs.kernel.org/networking/ip-sysctl.html>
 //! - <https://github.com/postgres/postgres/blob/master/src/backend/libpq/pqcomm.c>
 
 use dbdyno_model::finding::Confidence;
@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Info,
     confidence: Confidence::High,
     sources: &[
-        "https://docs.kernel.org/networking/ip-sysctl.html (unverified)",
+        "https://docs.kernel.org/networking/ip-sysctl.html",
         "https://github.com/postgres/postgres/blob/master/src/backend/libpq/pqcomm.c",
     ],
     check,

@@ -9,7 +9,8 @@
 //! wants, out of the page cache that others need. Profiles for throughput set 4096.
 //!
 //! ## What to do
-//! 128 KiB, the kernel's default, for short transactions; prove another value with a trial.
+//! 128 KiB for short transactions; prove another value with a trial. It is the kernel's default
+//! unless a disk or an array names a best size of requests: then it is twice that, if that is more.
 //! PostgreSQL 18 reads ahead itself, so test again there.
 //!
 //! ## Risk
@@ -21,7 +22,9 @@
 //! 1024 it is not assessed there, since the share of scans is not collected.
 //!
 //! ## Sources
-//! - <https://www.postgresql.org/docs/current/runtime-config-resource.html> (unverified)
+//! - <https://github.com/torvalds/linux/blob/v5.10/Documentation/block/queue-sysfs.rst>
+//! - <https://github.com/torvalds/linux/blob/v5.10/block/blk-settings.c>
+//! - <https://www.postgresql.org/docs/18/release-18.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
@@ -33,7 +36,11 @@ pub(super) const RULE: Rule = Rule {
     id: "kernel.read_ahead",
     severity: Severity::Info,
     confidence: Confidence::Low,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-resource.html (unverified)"],
+    sources: &[
+        "https://github.com/torvalds/linux/blob/v5.10/Documentation/block/queue-sysfs.rst",
+        "https://github.com/torvalds/linux/blob/v5.10/block/blk-settings.c",
+        "https://www.postgresql.org/docs/18/release-18.html",
+    ],
     check,
     source_text: include_str!("read_ahead.rs"),
 };

@@ -19,7 +19,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html>
-//! - <https://www.postgresql.org/docs/current/runtime-config-connection.html>
+//! - <https://www.postgresql.org/docs/current/connect-estab.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::DatabaseCounters;
@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
     confidence: Confidence::High,
     sources: &[
         "https://www.postgresql.org/docs/current/monitoring-stats.html",
-        "https://www.postgresql.org/docs/current/runtime-config-connection.html",
+        "https://www.postgresql.org/docs/current/connect-estab.html",
     ],
     check,
     source_text: include_str!("connection_churn.rs"),

@@ -16,17 +16,20 @@
 //! are logged.
 //!
 //! ## When it does not apply
-//! ZFS and btrfs, which check every block; lab servers, which hold nothing to protect.
+//! ZFS and btrfs, which check every block, except btrfs with `nodatacow`, `nodatasum` or a directory
+//! made with `chattr +C`: such files have no checksums. Lab servers, which hold nothing to protect.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/app-pgchecksums.html>
 //! - <https://www.postgresql.org/docs/18/release-18.html>
+//! - <https://btrfs.readthedocs.io/en/latest/ch-mount-options.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Storage;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
-use crate::rule::{FindingExt, Rule, host, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, host, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.data_checksums",
@@ -35,6 +38,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/app-pgchecksums.html",
         "https://www.postgresql.org/docs/18/release-18.html",
+        "https://btrfs.readthedocs.io/en/latest/ch-mount-options.html",
     ],
     check,
     source_text: include_str!("data_checksums.rs"),
@@ -43,8 +47,6 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
-
-const CHECKING_FILESYSTEMS: [&str; 2] = ["zfs", "btrfs"];
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
@@ -57,7 +59,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     }
     let storage = need_ref(&host(facts)?.data, "file system under the data")?;
-    if CHECKING_FILESYSTEMS.contains(&storage.filesystem.as_str()) {
+    if checks_blocks(storage)? {
         let why = format!("{} checks every block itself", storage.filesystem);
         return Err(Outcome::NotApplicable(why));
     }
@@ -76,10 +78,39 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// Whether the file system notices a damaged block by itself.
+fn checks_blocks(storage: &Storage) -> Result<bool, Outcome> {
+    match storage.filesystem.as_str() {
+        "zfs" => Ok(true),
+        "btrfs" => {
+            let is_off = |option: &String| matches!(option.as_str(), "nodatacow" | "nodatasum");
+            if storage.mount_options.iter().any(is_off) {
+                return Ok(false);
+            }
+            let what = format!("whether btrfs keeps checksums of {}", storage.path);
+            Ok(!need(&storage.no_copy_on_write, &what)?)
+        }
+        _ => Ok(false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
+    use dbdyno_model::{Fact, Facts};
+
+    fn on_btrfs(option: &str, exempt: Fact<bool>) -> Facts {
+        let mut facts = healthy();
+        let host = facts.host.as_mut().unwrap();
+        host.data = host.data.clone().map(|mut storage| {
+            storage.filesystem = "btrfs".into();
+            storage.mount_options = vec!["rw".into(), option.into()];
+            storage.no_copy_on_write = exempt;
+            storage
+        });
+        facts
+    }
 
     #[test]
     fn off_on_ext4_is_found() {
@@ -111,6 +142,19 @@ mod tests {
             storage
         });
         not_applicable(&RULE, &facts);
+    }
+
+    #[test]
+    fn btrfs_checks_what_it_copies_on_write() {
+        let known = |exempt| Fact::known(exempt, "FS_IOC_GETFLAGS");
+        not_applicable(&RULE, &on_btrfs("relatime", known(false)));
+        finding(&RULE, &on_btrfs("relatime", known(true)));
+        finding(&RULE, &on_btrfs("nodatacow", known(false)));
+        finding(&RULE, &on_btrfs("nodatasum", Fact::default()));
+        assert_eq!(
+            unknown(&RULE, &on_btrfs("relatime", Fact::default())),
+            "whether btrfs keeps checksums of /var/lib/dbdyno/lab/data: not collected"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //!
 //! ## What to do
 //! Set it to about three quarters of the memory the server may use: shared buffers and the page
-//! cache together. It reserves nothing.
+//! cache together; half is the cautious value. It reserves nothing.
 //!
 //! ## Risk
 //! None to data. Plans may change, mostly towards indexes.
@@ -21,6 +21,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-query.html>
+//! - <https://www.enterprisedb.com/docs/epas/latest/database_administration/01_configuration_parameters/03_configuration_parameters_by_functionality/01_top_performance_related_parameters/13_effective_cache_size>
 
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -34,7 +35,10 @@ pub(super) const RULE: Rule = Rule {
     id: "postgres.effective_cache_size",
     severity: Severity::Info,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-query.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-query.html",
+        "https://www.enterprisedb.com/docs/epas/latest/database_administration/01_configuration_parameters/03_configuration_parameters_by_functionality/01_top_performance_related_parameters/13_effective_cache_size",
+    ],
     check,
     source_text: include_str!("effective_cache_size.rs"),
 };

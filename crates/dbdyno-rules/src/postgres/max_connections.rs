@@ -21,6 +21,8 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-connection.html>
+//! - <https://www.postgresql.org/docs/current/connect-estab.html>
+//! - <https://wiki.postgresql.org/wiki/Number_Of_Database_Connections>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Postgres;
@@ -34,7 +36,11 @@ pub(super) const RULE: Rule = Rule {
     id: "postgres.max_connections",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-connection.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-connection.html",
+        "https://www.postgresql.org/docs/current/connect-estab.html",
+        "https://wiki.postgresql.org/wiki/Number_Of_Database_Connections",
+    ],
     check,
     source_text: include_str!("max_connections.rs"),
 };

@@ -23,6 +23,7 @@
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/wal-configuration.html>
 //! - <https://www.postgresql.org/docs/current/runtime-config-wal.html>
+//! - PostgreSQL's source, src/backend/access/transam/xlog.c (the factor)
 
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Facts, Finding, Outcome, Severity};
@@ -38,6 +39,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/wal-configuration.html",
         "https://www.postgresql.org/docs/current/runtime-config-wal.html",
+        "PostgreSQL's source, src/backend/access/transam/xlog.c",
     ],
     check,
     source_text: include_str!("max_wal_size.rs"),

@@ -23,7 +23,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/support/versioning/>
-//! - <https://www.postgresql.org/docs/release/14.4/> (unverified)
+//! - <https://www.postgresql.org/docs/release/14.4/>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Effect, Facts, Finding, Needs, Outcome, Severity};
@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
     confidence: Confidence::High,
     sources: &[
         "https://www.postgresql.org/support/versioning/",
-        "https://www.postgresql.org/docs/release/14.4/ (unverified)",
+        "https://www.postgresql.org/docs/release/14.4/",
     ],
     check,
     source_text: include_str!("minor_release.rs"),

@@ -23,6 +23,7 @@
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/view-pg-locks.html>
 //! - <https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-DEADLOCKS>
+//! - <https://www.postgresql.org/docs/current/runtime-config-locks.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{LockWait, LockWaits};
@@ -42,6 +43,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/view-pg-locks.html",
         "https://www.postgresql.org/docs/current/explicit-locking.html#LOCKING-DEADLOCKS",
+        "https://www.postgresql.org/docs/current/runtime-config-locks.html",
     ],
     check,
     source_text: include_str!("lock_contention.rs"),

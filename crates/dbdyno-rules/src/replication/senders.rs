@@ -20,6 +20,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-replication.html>
+//! - <https://www.postgresql.org/docs/current/app-pgbasebackup.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -32,7 +33,10 @@ pub(super) const RULE: Rule = Rule {
     id: "replication.senders",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-replication.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-replication.html",
+        "https://www.postgresql.org/docs/current/app-pgbasebackup.html",
+    ],
     check,
     source_text: include_str!("senders.rs"),
 };

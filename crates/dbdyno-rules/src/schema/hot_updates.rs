@@ -5,7 +5,8 @@
 //!
 //! ## Why it matters
 //! An update that is not HOT writes a new entry into every index of the table and leaves the old
-//! ones to vacuum; a HOT one writes none, and what it leaves is cleared by the next reader of the
+//! ones to vacuum; a HOT one writes none (from PostgreSQL 16 on, at most into BRIN indexes, which no
+//! longer keep an update from being HOT), and what it leaves is cleared by the next reader of the
 //! page.
 //!
 //! ## What to do
