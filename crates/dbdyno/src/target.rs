@@ -125,7 +125,9 @@ pub(crate) fn read_script(engine: Engine, path: &str, hint: &str) -> Result<Scri
 /// The server's main process, if it runs under this kernel: our session's own backend is visible
 /// then. An address says less, since tunnels and containers answer on the loopback as well.
 pub(crate) fn postmaster(client: &mut ::postgres::Client) -> Option<u32> {
-    let row = client.query_one("SELECT pg_catalog.pg_backend_pid()", &[]).ok()?;
+    let row = client
+        .query_one("SELECT pg_catalog.pg_backend_pid()", &[])
+        .ok()?;
     let backend = u32::try_from(row.get::<_, i32>(0)).ok()?;
     let title = std::fs::read(format!("/proc/{backend}/cmdline")).ok()?;
     if !title.starts_with(b"postgres") {

@@ -25,7 +25,8 @@ mod tests {
     fn an_account_is_found_beside_lines_that_are_no_utf8() {
         let tree = tempfile::tempdir().unwrap();
         std::fs::create_dir(tree.path().join("etc")).unwrap();
-        let passwd = b"root:x:0:0:root:/root:/bin/bash\nold:x:9:9:Andr\xe9:/:\n:x:7:7::/:\nbroken\n\
+        let passwd =
+            b"root:x:0:0:root:/root:/bin/bash\nold:x:9:9:Andr\xe9:/:\n:x:7:7::/:\nbroken\n\
             postgres:x:101:104:PostgreSQL,,,:/var/lib/postgresql:/bin/bash\n";
         std::fs::write(tree.path().join("etc/passwd"), passwd).unwrap();
         let root = Root::new(tree.path());

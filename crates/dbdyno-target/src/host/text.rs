@@ -101,7 +101,16 @@ mod tests {
     fn cpu_lists_are_read() {
         assert_eq!(cpu_list("0-2,8\n"), Ok(BTreeSet::from([0, 1, 2, 8])));
         assert_eq!(cpu_list("\n"), Ok(BTreeSet::new()));
-        for bad in ["0-4294967295", "3-1", "a", "0-", "1-2-3", "-1", "0-3,3", "8,0-2"] {
+        for bad in [
+            "0-4294967295",
+            "3-1",
+            "a",
+            "0-",
+            "1-2-3",
+            "-1",
+            "0-3,3",
+            "8,0-2",
+        ] {
             assert!(cpu_list(bad).is_err(), "{bad}");
         }
     }
