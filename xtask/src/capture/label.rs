@@ -86,8 +86,10 @@ impl Label {
         Self::parse(&text).map_err(|why| format!("{}: {why}", path.display()))
     }
 
+    /// Reads it back: a note from the command line may hold anything.
     pub(super) fn write(&self, path: &Path, name: &str) -> Result<(), String> {
-        fs::write(path, self.markdown(name)).map_err(|e| format!("{}: {e}", path.display()))
+        fs::write(path, self.markdown(name)).map_err(|e| format!("{}: {e}", path.display()))?;
+        Self::read(path).map(drop)
     }
 
     /// As the collectors take it.

@@ -42,7 +42,7 @@ impl Origin {
                 why: Box::new(why),
             },
             Self::Variable(variable) => ConnectionError::InVariable {
-                variable: *variable,
+                variable,
                 why: Box::new(why),
             },
         }

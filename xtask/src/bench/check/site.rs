@@ -67,6 +67,8 @@ impl Site {
             ssl_mode: SslMode::Disable,
             ssl_root_cert: None,
             connect_timeout_s: 30,
+            options: None,
+            client_certificate: None,
         };
         let mut client = connect(&connection).map_err(|error| error.to_string())?;
         run(
