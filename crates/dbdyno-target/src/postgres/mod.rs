@@ -78,9 +78,14 @@ const LIMITS: &str = "SET search_path = pg_catalog, pg_temp; \
      SET statement_timeout = '5s'; SET lock_timeout = '1s'; \
      SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_read_only = on; \
      SET jit = off";
+/// From a database whose encoding is nobody's, the server would refuse to send what is not ours. Takes
+/// a snapshot, and so comes behind the limits.
+const ENCODING: &str = "SELECT set_config('client_encoding', 'SQL_ASCII', false) \
+     WHERE current_setting('server_encoding') = 'SQL_ASCII'";
 const NO_LIMITS: &str = "RESET search_path; RESET default_transaction_isolation; \
      RESET statement_timeout; RESET lock_timeout; \
-     RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only; RESET jit";
+     RESET idle_in_transaction_session_timeout; RESET default_transaction_read_only; RESET jit; \
+     RESET client_encoding";
 
 /// Reads everything there is to know about the server behind `client`.
 ///
@@ -106,7 +111,8 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     // In front of the limits, which would stand in pg_settings as values of the session. So this and
     // the version name the schema of all that they call.
     let settings = reader.read(&settings::SUBJECT, settings::read)?;
-    reader.start(LIMITS)?;
+    reader.set(LIMITS)?;
+    reader.set(ENCODING)?;
 
     let before = Counted::read(&mut reader)?;
     let second_reading_at = Instant::now() + options.window;

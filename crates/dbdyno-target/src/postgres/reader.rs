@@ -67,9 +67,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn start(&mut self, limits: &str) -> Result<(), CollectError> {
+    pub(super) fn set(&mut self, settings: &str) -> Result<(), CollectError> {
         self.client
-            .batch_execute(limits)
+            .batch_execute(settings)
             .map_err(CollectError::Session)
     }
 

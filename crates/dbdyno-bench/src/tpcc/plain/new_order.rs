@@ -340,4 +340,12 @@ mod tests {
         assert_rendered(&[ORDER, NEW_ORDER, UPDATE_STOCK]);
         assert_rendered(&over_lines(Engine::MySql, 2).each_ref().map(String::as_str));
     }
+
+    #[test]
+    fn stocks_are_locked_by_their_primary_key() {
+        let [_, stocks, _] = over_lines(Engine::MySql, 2);
+        assert!(stocks.contains("FORCE INDEX (PRIMARY) WHERE"), "{stocks}");
+        let [_, stocks, _] = over_lines(Engine::Postgres, 2);
+        assert!(!stocks.contains("INDEX"), "{stocks}");
+    }
 }

@@ -152,7 +152,10 @@ fn failed_reads_and_system_calls_stand_beside_the_files() {
     write(machine.path(), "captured.json", answers);
     let (_, host) = captured(Root::new(machine.path()), &options("/", None, None));
     let why = host.memory.total_bytes.why_unknown();
-    assert_eq!(why, Some("permission denied"));
+    assert_eq!(
+        why,
+        Some("permission denied: root or its owner may read it")
+    );
     let why = host.memory.swap_devices.why_unknown().unwrap();
     assert!(why.contains("os error 22"), "{why}");
     let data = storage(&host);
