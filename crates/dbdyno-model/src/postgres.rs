@@ -140,6 +140,12 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Whether a restart would change it. The server says so, too, of what a file sets and its command
+    /// line sets again.
+    pub fn waits_for_restart(&self) -> bool {
+        self.pending_restart && self.source != "command line"
+    }
+
     /// The value as a number in its base unit: bytes for memory, seconds for time.
     pub fn number(&self) -> Option<f64> {
         let value: f64 = self.value.parse().ok()?;

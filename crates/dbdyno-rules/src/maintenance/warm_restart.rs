@@ -53,7 +53,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let waiting: Vec<&str> = postgres
         .settings
         .iter()
-        .filter(|(_, setting)| setting.pending_restart)
+        .filter(|(_, setting)| setting.waits_for_restart())
         .map(|(name, _)| name.as_str())
         .collect();
     if waiting.is_empty() {

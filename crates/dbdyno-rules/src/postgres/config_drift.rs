@@ -17,7 +17,7 @@
 //! A restart applies every pending change at once.
 //!
 //! ## When it does not apply
-//! Nowhere.
+//! Settings on the server's command line, which win over the files at each start.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/view-pg-file-settings.html>
@@ -50,7 +50,8 @@ const SHADOWED: &str = " is overridden by ";
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
-    let pending = names(postgres, |_, setting| setting.pending_restart);
+    let marked = names(postgres, |_, setting| setting.pending_restart);
+    let pending = names(postgres, |_, setting| setting.waits_for_restart());
     let disabled = names(postgres, |name, setting| {
         name.starts_with("enable_")
             && setting.value == "off"
@@ -67,7 +68,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         lines.iter().partition(|line| line.contains(SHADOWED));
     let errors: Vec<&String> = others
         .into_iter()
-        .filter(|line| !is_pending(line, &pending))
+        .filter(|line| !is_marked(line, &marked))
         .collect();
     let mut drifts = Vec::new();
     if !pending.is_empty() {
@@ -128,9 +129,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 /// The server calls a line that waits for a restart an error, too.
-fn is_pending(line: &str, pending: &[String]) -> bool {
+fn is_marked(line: &str, marked: &[String]) -> bool {
     let line = line.to_ascii_lowercase();
-    pending.iter().any(|name| {
+    marked.iter().any(|name| {
         let waits = format!(": {name}: setting could not be applied");
         line.ends_with(&waits.to_ascii_lowercase())
     })
@@ -204,6 +205,20 @@ mod tests {
         let found = finding(&RULE, &facts);
         assert_eq!(found.message, "shared_buffers wait for a restart");
         assert_eq!(found.effect, Effect::Operation);
+    }
+
+    #[test]
+    fn what_the_command_line_sets_waits_for_nothing() {
+        let mut facts = healthy();
+        let server = postgres(&mut facts);
+        let buffers = server.settings.get_mut("shared_buffers").unwrap();
+        buffers.pending_restart = true;
+        buffers.source = "command line".into();
+        server.file_errors = Fact::known(
+            vec!["postgresql.conf:3: shared_buffers: setting could not be applied".into()],
+            "pg_file_settings",
+        );
+        ok(&RULE, &facts);
     }
 
     #[test]

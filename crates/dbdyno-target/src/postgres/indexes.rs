@@ -49,7 +49,7 @@ impl Found {
 /// are compared: as text, since that is how their columns, operator classes, collations and
 /// directions can be compared from the left. What a node tree says of its place in a command is
 /// cut out of it before. What is kept of every index is narrow, so that sorting tens of thousands
-/// fits into work_mem; names are looked up for the picked ones.
+/// fits into work_mem; names are looked up for the picked ones, which are no more rows by then.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
@@ -64,11 +64,13 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
         c.relam, c.relpages, c.relispartition, x.indisunique,
         x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident,
         x.indisvalid AND x.indisready AND x.indislive AS is_valid,
-        pg_stat_get_numscans(x.indexrelid) AS scans,
-        count(*) OVER (PARTITION BY x.indrelid, c.relam, x.indkey[0]) AS siblings
+        pg_stat_get_numscans(x.indexrelid) AS scans
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
     WHERE c.relkind = 'i' AND x.indrelid >= 16384 AND c.relpersistence <> 't'
         AND c.relnamespace <> 'pg_toast'::regnamespace
+), crowded AS MATERIALIZED (
+    SELECT indrelid, relam, first_column FROM i
+    GROUP BY indrelid, relam, first_column HAVING count(*) > 1
 ), unused AS NOT MATERIALIZED (
     SELECT indexrelid, relpages FROM i
     WHERE scans = 0 AND is_valid AND NOT indisunique AND NOT indisexclusion
@@ -88,9 +90,11 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
         {nulls} AS nulls_not_distinct, k.constraint_name IS NOT NULL AS is_constrained,
         CASE WHEN i.indisprimary THEN 3 WHEN k.constraint_name IS NOT NULL THEN 2
             WHEN i.indisunique THEN 1 ELSE 0 END AS worth
-    FROM i JOIN pg_index x ON x.indexrelid = i.indexrelid
+    FROM i JOIN crowded o ON o.indrelid = i.indrelid AND o.relam = i.relam
+            AND o.first_column = i.first_column
+        JOIN pg_index x ON x.indexrelid = i.indexrelid
         LEFT JOIN constrained k ON k.conindid = i.indexrelid
-    WHERE i.siblings > 1 AND i.is_valid
+    WHERE i.is_valid
 ), covers AS MATERIALIZED (
     SELECT DISTINCT ON (a.indexrelid) a.indexrelid, b.indexrelid AS cover,
         a.keys = b.keys AND a.included = b.included AS is_duplicate
@@ -117,12 +121,13 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
             * current_setting('block_size')::int8)::int8 FROM unused) AS all_unused_bytes,
         (SELECT count(*) FROM covers) AS all_redundant
     FROM i
-), picked AS (
-    (SELECT indexrelid FROM i WHERE NOT is_valid ORDER BY relpages DESC, indexrelid LIMIT 50)
-    UNION (SELECT indexrelid FROM i ORDER BY relpages DESC, indexrelid LIMIT 100)
-    UNION (SELECT indexrelid FROM unused ORDER BY relpages DESC, indexrelid LIMIT 50)
-    UNION (SELECT c.indexrelid FROM covers c JOIN i ON i.indexrelid = c.indexrelid
-        ORDER BY i.relpages DESC, c.indexrelid LIMIT 50)
+), picked AS MATERIALIZED (
+    SELECT * FROM i WHERE indexrelid IN (
+            (SELECT indexrelid FROM i WHERE NOT is_valid ORDER BY relpages DESC, indexrelid LIMIT 50)
+        UNION (SELECT indexrelid FROM i ORDER BY relpages DESC, indexrelid LIMIT 100)
+        UNION (SELECT indexrelid FROM unused ORDER BY relpages DESC, indexrelid LIMIT 50)
+        UNION (SELECT c.indexrelid FROM covers c JOIN i ON i.indexrelid = c.indexrelid
+            ORDER BY i.relpages DESC, c.indexrelid LIMIT 50))
 )
 SELECT i.indrelid AS table_oid, n.nspname::text AS schema_name, t.relname::text AS table_name,
     c.relname::text AS index_name, m.amname::text AS method,
@@ -146,8 +151,7 @@ SELECT i.indrelid AS table_oid, n.nspname::text AS schema_name, t.relname::text 
     x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS is_partial,
     covering.relname::text AS cover_name, coalesce(v.is_duplicate, false) AS is_duplicate,
     totals.*
-FROM i JOIN picked ON picked.indexrelid = i.indexrelid
-    JOIN pg_index x ON x.indexrelid = i.indexrelid
+FROM picked i JOIN pg_index x ON x.indexrelid = i.indexrelid
     JOIN pg_class c ON c.oid = i.indexrelid
     JOIN pg_class t ON t.oid = i.indrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace
