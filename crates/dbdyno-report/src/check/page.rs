@@ -19,6 +19,9 @@ const WIDE_ENOUGH_FOR_SIGNS: usize = 60;
 /// Below this, rules that found nothing are counted by family instead of named.
 const WIDE_ENOUGH_FOR_NAMES: usize = 80;
 
+/// More rules than this that one reason keeps from applying are counted as well: nobody reads them.
+const MOST_NAMED: usize = 20;
+
 /// A section for each server: findings with evidence and what to do, then what was not assessed,
 /// what is fine, and what does not apply.
 #[must_use]
@@ -208,7 +211,12 @@ fn rest(assessment: &Assessment, told: &[&Answer], width: usize, style: Style) -
         let count = plural(assessment.not_applicable.len() as u64, "rule");
         heading(&mut lines, &format!("Not applicable: {count}"), style);
         for (why, rules) in by_reason(&assessment.not_applicable) {
-            let text = format!("{why}: {}", rules.join(", "));
+            let names = if rules.len() > MOST_NAMED {
+                view::families(&rules)
+            } else {
+                rules.join(", ")
+            };
+            let text = format!("{why}: {names}");
             lines.extend(painted(&hang("  ", &text, width), Role::Dim, style));
         }
     }
@@ -227,6 +235,8 @@ fn painted(lines: &[String], role: Role, style: Style) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use dbdyno_model::finding::NotAssessed;
+
     use super::*;
     use crate::check::testing;
     use crate::testing::{visible_escapes, without_colour};
@@ -259,6 +269,22 @@ mod tests {
     fn two_servers_have_a_section_each() {
         let page = check_page(&testing::two_servers(), 80, Style::Plain);
         insta::assert_snapshot!("check_two_servers", page);
+    }
+
+    #[test]
+    fn many_rules_that_one_reason_keeps_from_applying_are_counted() {
+        let page = |rules: usize| {
+            let mut check = testing::check();
+            check.assessments[0].not_applicable = (0..rules)
+                .map(|number| NotAssessed {
+                    rule: format!("kernel.rule_{number}"),
+                    why: "no server was read".to_owned(),
+                })
+                .collect();
+            check_page(&check, 100, Style::Plain)
+        };
+        assert!(page(MOST_NAMED).contains("no server was read: kernel.rule_0, kernel.rule_1"));
+        assert!(page(MOST_NAMED + 1).contains("no server was read: kernel 21\n"));
     }
 
     #[test]

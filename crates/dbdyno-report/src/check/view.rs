@@ -180,10 +180,10 @@ pub(super) fn critical(check: &Check) -> Option<String> {
 }
 
 /// `kernel 12, postgres 20`.
-pub(super) fn families(rules: &[String]) -> String {
+pub(super) fn families<R: AsRef<str>>(rules: &[R]) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for rule in rules {
-        *counts.entry(family(rule)).or_default() += 1;
+        *counts.entry(family(rule.as_ref())).or_default() += 1;
     }
     let parts: Vec<String> = counts
         .into_iter()
