@@ -8,7 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dbdyno_model::{Address, Connection, Engine, SslMode};
@@ -114,23 +113,19 @@ impl MySqlBinaries {
     fn copy_data(&self, account: Option<&Account>, data: &Path, log: &Path) {
         let owner = account.map_or_else(|| "own".to_owned(), |account| account.uid.to_string());
         let kept = self.root.join(format!("initialised-{owner}"));
-        {
-            // MariaDB's script has failed beside another one.
-            static ALONE: Mutex<()> = Mutex::new(());
-            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-            if !kept.exists() {
-                let making = self.root.join(format!("initialising-{}", process::id()));
-                fs::create_dir(&making).unwrap();
-                if let Some(account) = account {
-                    lchown(&making, Some(account.uid), Some(account.gid)).unwrap();
-                }
-                self.initialise(account, &making, log);
-                // Another process may have been quicker.
-                if fs::rename(&making, &kept).is_err() {
-                    fs::remove_dir_all(&making).unwrap();
-                }
+        // MariaDB's script has failed beside another one; another program's tests may be making it too.
+        let alone = File::create(self.root.join("initialising.lock")).unwrap();
+        alone.lock().unwrap();
+        if !kept.exists() {
+            let making = self.root.join(format!("initialising-{}", process::id()));
+            fs::create_dir(&making).unwrap();
+            if let Some(account) = account {
+                lchown(&making, Some(account.uid), Some(account.gid)).unwrap();
             }
+            self.initialise(account, &making, log);
+            fs::rename(&making, &kept).unwrap();
         }
+        drop(alone);
         let mut copy = Command::new("cp");
         copy.args(["-a", "--reflink=auto"]).arg(&kept).arg(data);
         assert!(copy.status().unwrap().success(), "{copy:?}");
