@@ -10,14 +10,11 @@ mod recovery_prefetch;
 mod replay_paused;
 mod senders;
 mod slot_limit;
-mod standby_names;
 mod state;
 mod synchronous_standbys;
 mod timeouts;
 mod unprotected_standby;
 mod wal_level;
-
-pub use standby_names::{StandbyNames, parse as parse_standby_names};
 
 use crate::Rule;
 
