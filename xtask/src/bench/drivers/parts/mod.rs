@@ -12,8 +12,8 @@ use super::figures::Absent;
 use super::options::Options;
 use super::ours;
 use super::peers::{BenchBase, GoTpc, Peers, SysbenchTpcc};
+use super::rows::Row;
 use super::site::{Site, Transport};
-use super::table::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {

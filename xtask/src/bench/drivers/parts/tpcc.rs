@@ -4,8 +4,8 @@ use super::super::contest::{Contestant, Outcome, hold};
 use super::super::figures::{Absent, Figure, Reach};
 use super::super::ours::{self, Drive};
 use super::super::peers::BenchBase;
+use super::super::rows::Row;
 use super::super::site::{Engine, Site, Transport};
-use super::super::table::Row;
 use super::Context;
 
 /// Whose tail of latency is compared, and one with more waiting for locks.
@@ -103,8 +103,8 @@ fn tail_told_by(peer: &Outcome) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::super::super::figures::Run;
-    use super::super::super::table::markdown;
     use super::*;
+    use crate::bench::table::markdown;
 
     fn outcome(name: &str, figures: &[(Figure, f64)]) -> Outcome {
         let run = Run {
