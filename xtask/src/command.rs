@@ -17,7 +17,10 @@ pub(crate) fn cargo_command() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         let own = ["CARGO_MANIFEST_", "CARGO_PKG_"];
-        if own.iter().any(|own| name.to_string_lossy().starts_with(own)) {
+        if own
+            .iter()
+            .any(|own| name.to_string_lossy().starts_with(own))
+        {
             cargo.env_remove(&name);
         }
     }

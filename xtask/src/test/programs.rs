@@ -120,7 +120,11 @@ fn execute(program: &Program, prepare: &(dyn Fn(&mut Command) + Sync)) -> Outcom
 }
 
 fn describe(program: &Program, outcome: &Outcome) -> String {
-    let Outcome { passed, output, took } = outcome;
+    let Outcome {
+        passed,
+        output,
+        took,
+    } = outcome;
     let (name, took) = (&program.name, took.as_secs_f64());
     if !passed {
         return format!("{output}\nFAILED {name} after {took:.1} s, see above\n");
