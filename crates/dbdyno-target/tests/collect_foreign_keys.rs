@@ -135,7 +135,10 @@ fn of_many_those_are_measured_that_matter_and_the_others_are_counted() {
     );
     let keys = foreign_keys(&running);
     assert_eq!(keys.unindexed, TABLES + 1);
-    assert_eq!((keys.unmeasured, keys.listed.len()), (TABLES + 1 - 300, 100));
+    assert_eq!(
+        (keys.unmeasured, keys.listed.len()),
+        (TABLES + 1 - 300, 100)
+    );
     let first: Vec<&UnindexedForeignKey> = keys.listed.iter().take(3).collect();
     assert_eq!(&tables(&keys)[..2], ["hurt", "t305"]);
     assert!(first[0].table_bytes > first[1].table_bytes);

@@ -79,9 +79,7 @@ fn read_password(
     }
     let command = from.password_command.as_deref();
     command
-        .map(|command| {
-            connection::password_from_command(command, PASSWORD_PATIENCE, interrupted)
-        })
+        .map(|command| connection::password_from_command(command, PASSWORD_PATIENCE, interrupted))
         .transpose()
 }
 
