@@ -13,6 +13,7 @@ mod extensions;
 mod files;
 mod foreign_keys;
 mod grants;
+mod index_picks;
 mod indexes;
 mod inventory;
 mod io;
