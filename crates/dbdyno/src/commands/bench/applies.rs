@@ -50,7 +50,7 @@ impl Family {
     fn of(named: &Named) -> Self {
         match named {
             Named::Tpcc => Self::Tpcc,
-            Named::Oltp(_) => Self::Oltp,
+            Named::Oltp(..) => Self::Oltp,
             Named::Keys(..) => Self::Keys,
             Named::Friends(_) => Self::Friends,
             Named::Script(_) => Self::File,

@@ -1,0 +1,55 @@
+//! sysbench's tables as a user meets them: ours, and those that sysbench has made.
+
+use super::Bench;
+
+/// Tables as sysbench 1.0.20 makes them, with rows 1 to `rows`.
+fn prepare(bench: &Bench, tables: u32, rows: u32) {
+    for table in 1..=tables {
+        let sql = format!(
+            "CREATE TABLE sbtest{table}(id SERIAL, k INTEGER DEFAULT '0' NOT NULL,
+                c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,
+                PRIMARY KEY (id));
+             INSERT INTO sbtest{table}(k, c, pad)
+                SELECT i, repeat('12345678901-', 9) || '12345678901',
+                    repeat('12345678901-', 4) || '12345678901'
+                FROM generate_series(1, {rows}) i;
+             CREATE INDEX k_{table} ON sbtest{table}(k)"
+        );
+        bench.running.client().batch_execute(&sql).unwrap();
+    }
+}
+
+#[test]
+fn what_sysbench_made_is_neither_replaced_nor_removed() {
+    let bench = Bench::start();
+    prepare(&bench, 5, 100);
+    let objects = bench.objects();
+    let cleaned = bench.does(&["clean", "oltp-read-write", "{}", "--tables", "5"]);
+    for told in [
+        "there was nothing to remove",
+        "sbtest1, sbtest2, sbtest3 and 2 more: left",
+        "sysbench's cleanup",
+    ] {
+        assert!(cleaned.contains(told), "{told}: {cleaned}");
+    }
+    let load = ["load", "oltp-read-write", "{}", "--table-size", "100"];
+    bench.refuses(&load, "sbtest1: it is there already");
+    let replace = [&load[..], &["--replace"]].concat();
+    bench.refuses(&replace, "cannot replace sbtest1: no load of dbdyno");
+    assert_eq!(bench.objects(), objects);
+}
+
+#[test]
+fn all_that_a_load_made_is_replaced_and_removed_without_being_told_how_much() {
+    let bench = Bench::start();
+    let load = ["load", "oltp-insert", "{}", "--table-size", "100"];
+    bench.does(&[&load[..], &["--tables", "3"]].concat());
+    let three = bench.objects();
+    bench.does(&[&load[..], &["--replace"]].concat());
+    // A table with its sequence and its two indexes each.
+    assert_eq!(bench.objects() * 3, three);
+    bench.does(&[&load[..], &["--tables", "3", "--replace"]].concat());
+    let cleaned = bench.does(&["clean", "oltp-read-only", "{}"]);
+    assert!(cleaned.contains("are removed"), "{cleaned}");
+    assert_eq!(bench.objects(), 0);
+}
