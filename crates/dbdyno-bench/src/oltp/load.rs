@@ -67,8 +67,8 @@ pub fn load(
 }
 
 /// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
-/// those that were missing. sysbench's tables do not say what they hold, so that a load that has
-/// ended is refused like any other tables that are there.
+/// those that were missing. A load that has ended is refused like any other tables that are there:
+/// runs have changed them, perhaps.
 pub fn resume(
     connect: &Connection,
     config: &Config,

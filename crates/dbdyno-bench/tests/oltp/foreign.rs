@@ -1,6 +1,6 @@
 //! Tables that sysbench has made, or as good as: its columns, keys and texts, and no word of ours.
 
-use dbdyno_bench::oltp::{Survey, survey};
+use dbdyno_bench::oltp::{Expected, ReadBackError, Survey, read_back, survey};
 use dbdyno_bench::wire::Link;
 use dbdyno_model::connection::Engine;
 use dbdyno_testing::MySqlBinaries;
@@ -100,5 +100,83 @@ fn needs_mysql_tables_of_sysbench_are_left_alone() {
     for binaries in &MySqlBinaries::all() {
         let server = mysql::start(binaries);
         are_left_alone(&mysql::database(&server, "left_alone"));
+    }
+}
+
+/// In an empty database.
+fn are_read_back(connection: &Connection) {
+    let any = Config::new(Kind::ReadWrite);
+    let read = |tables, table_size| {
+        let said = Expected { tables, table_size };
+        let read = read_back(connection, &any, &said);
+        read.map(|found| (found.tables, found.table_size))
+    };
+    let none = read(None, None).unwrap_err();
+    assert!(matches!(none, ReadBackError::NotLoaded), "{none}");
+    prepare(connection, 1, 100);
+    assert_eq!(read(None, None).unwrap(), (1, 100));
+    let more = read(None, Some(10_000)).unwrap_err().to_string();
+    assert!(more.contains("says 10000, and sbtest1 has 100"), "{more}");
+    // The second was cut off.
+    prepare(connection, 2, 60);
+    let uneven = read(None, None).unwrap_err().to_string();
+    assert!(
+        uneven.contains("sbtest2 has 60") && uneven.contains("sbtest1 has 100"),
+        "{uneven}"
+    );
+    assert_eq!(read(None, Some(60)).unwrap(), (2, 60));
+    assert_eq!(read(Some(1), None).unwrap(), (1, 100));
+    let gone = read(Some(3), None).unwrap_err().to_string();
+    assert_eq!(gone, "table sbtest3 is missing");
+
+    let mut link = open(connection);
+    for sql in [
+        "DELETE FROM sbtest2",
+        "ALTER TABLE sbtest1 ADD COLUMN more INTEGER",
+    ] {
+        link.run(sql).unwrap();
+    }
+    let other = read(Some(1), None).unwrap_err();
+    assert!(matches!(other, ReadBackError::Columns(_)), "{other}");
+    link.run("DROP TABLE sbtest1").unwrap();
+    let gone = read(None, None).unwrap_err().to_string();
+    assert_eq!(gone, "table sbtest1 is missing");
+    prepare(connection, 1, 100);
+    let blank = read(None, None).unwrap_err().to_string();
+    assert_eq!(blank, "table sbtest2 is empty");
+    link.run("DROP TABLE sbtest1").unwrap();
+    link.run("DROP TABLE sbtest2").unwrap();
+
+    // Ours are what was loaded, whatever was inserted since, and nothing until all is there.
+    let config = config(Kind::Insert);
+    let stop = AtomicBool::new(false);
+    let raise = |_| stop.store(true, Ordering::Relaxed);
+    load(connection, &config, 2, &raise, &stop).unwrap_err();
+    let half = read(None, None).unwrap_err();
+    assert!(matches!(half, ReadBackError::Unfinished), "{half}");
+    clean(connection, &config).unwrap();
+    load_quietly(connection, &config, 2);
+    link.run("INSERT INTO sbtest2 (k) VALUES (1)").unwrap();
+    assert_eq!(read(None, None).unwrap(), (2, 1_000));
+    assert_eq!(read(Some(1), Some(1_000)).unwrap(), (1, 1_000));
+    assert!(read(None, Some(1_001)).is_err());
+    link.run("DROP TABLE sbtest2").unwrap();
+    let gone = read(None, None).unwrap_err().to_string();
+    assert_eq!(gone, "table sbtest2 is missing");
+}
+
+#[test]
+fn what_tables_hold_is_read_back() {
+    for binaries in all_binaries() {
+        let running = start(binaries);
+        are_read_back(&running.database("read_back"));
+    }
+}
+
+#[test]
+fn needs_mysql_what_tables_hold_is_read_back() {
+    for binaries in &MySqlBinaries::all() {
+        let server = mysql::start(binaries);
+        are_read_back(&mysql::database(&server, "read_back"));
     }
 }

@@ -158,11 +158,11 @@ pub(crate) struct TpccData {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of oltp-* and select-random-*")]
 pub(crate) struct Sbtest {
-    /// Tables sbtest1, sbtest2 and so on; 1 if not given
+    /// Tables sbtest1, sbtest2 and so on; of a load 1, else all that are there if not given
     #[arg(long, value_name = "N")]
     pub(crate) tables: Option<u32>,
 
-    /// Rows of each table; 10000 if not given
+    /// Rows of each table; of a load 10000, else as many as there are if not given
     #[arg(long, value_name = "N")]
     pub(crate) table_size: Option<u64>,
 

@@ -1,5 +1,7 @@
 //! sysbench's tables as a user meets them: ours, and those that sysbench has made.
 
+use serde_json::Value;
+
 use super::Bench;
 
 /// Tables as sysbench 1.0.20 makes them, with rows 1 to `rows`.
@@ -52,4 +54,40 @@ fn all_that_a_load_made_is_replaced_and_removed_without_being_told_how_much() {
     let cleaned = bench.does(&["clean", "oltp-read-only", "{}"]);
     assert!(cleaned.contains("are removed"), "{cleaned}");
     assert_eq!(bench.objects(), 0);
+}
+
+#[test]
+fn a_run_takes_from_the_tables_how_many_they_are_and_how_large() {
+    let bench = Bench::start();
+    let run = ["run", "oltp-read-only", "{}", "--duration", "1s", "--json"];
+    bench.refuses(&run, "holds no tables of sysbench's");
+    bench.refuses(&["verify", "oltp-insert", "{}"], "holds no tables");
+    bench.does(&["load", "oltp-insert", "{}", "--table-size", "700"]);
+    let description = |text: String| -> String {
+        let run: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(run["errors"], serde_json::json!({}));
+        run["description"].as_str().unwrap().to_owned()
+    };
+    let ours = description(bench.does(&run));
+    assert!(ours.contains("1 table of 700 rows"), "{ours}");
+    let larger = [&run[..], &["--table-size", "10000"]].concat();
+    bench.refuses(&larger, "--table-size says 10000, and sbtest1 has 700 rows");
+    bench.refuses(&[&run[..], &["--tables", "2"]].concat(), "sbtest2 is missing");
+    let verified = bench.does(&["verify", "oltp-insert", "{}"]);
+    assert!(!verified.contains("FAILS"), "{verified}");
+    bench.does(&["clean", "oltp-insert", "{}"]);
+
+    prepare(&bench, 3, 400);
+    let theirs = description(bench.does(&run));
+    assert!(theirs.contains("3 tables of 400 rows"), "{theirs}");
+    let cut = "DELETE FROM sbtest2 WHERE id > 150";
+    bench.running.client().batch_execute(cut).unwrap();
+    bench.refuses(&run, "--table-size 150");
+    let all_have = description(bench.does(&[&run[..], &["--table-size", "150"]].concat()));
+    assert!(all_have.contains("3 tables of 150 rows"), "{all_have}");
+
+    // As if a load were under way.
+    let units = "CREATE TABLE dbdyno_sbtest_units (entry varchar(200) NOT NULL PRIMARY KEY)";
+    bench.running.client().batch_execute(units).unwrap();
+    bench.refuses(&run, "--resume");
 }

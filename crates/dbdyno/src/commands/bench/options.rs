@@ -82,19 +82,7 @@ pub(super) fn loaded(
             let found = found.map_err(|error| unread(&error, connection))?;
             Ok(Workload::Tpcc(found.config, mode.unwrap_or_default()))
         }
-        Named::Oltp(config, _) => Ok(Workload::Oltp(oltp::Config {
-            pipelined: match mode {
-                None | Some(Mode::Unbatched) => false,
-                Some(Mode::Pipelined) => true,
-                Some(mode @ (Mode::Batched | Mode::Procedures)) => {
-                    return Err(Failure::usage(
-                        format!("--mode {} is for tpcc", mode.name()),
-                        "sysbench's workloads are unbatched or pipelined",
-                    ));
-                }
-            },
-            ..*config
-        })),
+        Named::Oltp(config, said) => sbtest::loaded(config, said, mode, connection),
         Named::Keys(kind, options) => {
             let config = keyed::keys_loaded(*kind, options, connection)?;
             Ok(Workload::Keys(config))

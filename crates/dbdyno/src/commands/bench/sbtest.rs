@@ -1,8 +1,10 @@
 //! sysbench's tables: as their options say, and as the database says that they are.
 
-use dbdyno_bench::oltp::{self, Config, Expected, Kind, Survey};
-use dbdyno_bench::tpcc::ClientError;
+use dbdyno_bench::oltp::{self, Config, Expected, Kind, ReadBackError, Survey};
+use dbdyno_bench::tpcc::{ClientError, Mode};
+use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
+use dbdyno_report::shell_word;
 use dbdyno_trial::template::with_causes;
 
 use crate::cli::Sbtest;
@@ -36,6 +38,53 @@ pub(super) fn config(kind: Kind, options: &Sbtest) -> Result<(Config, Expected),
         )),
         None => Ok((config, said)),
     }
+}
+
+/// On the tables as they are.
+pub(super) fn loaded(
+    config: &Config,
+    said: &Expected,
+    mode: Option<Mode>,
+    connection: &Connection,
+) -> Result<Workload, Failure> {
+    let pipelined = match mode {
+        None | Some(Mode::Unbatched) => false,
+        Some(Mode::Pipelined) => true,
+        Some(mode @ (Mode::Batched | Mode::Procedures)) => {
+            return Err(Failure::usage(
+                format!("--mode {} is for tpcc", mode.name()),
+                "sysbench's workloads are unbatched or pipelined",
+            ));
+        }
+    };
+    let found = oltp::read_back(connection, config, said);
+    let found = found.map_err(|error| unread(&error, config.kind, connection))?;
+    Ok(Workload::Oltp(Config { pipelined, ..found }))
+}
+
+fn unread(error: &ReadBackError, kind: Kind, connection: &Connection) -> Failure {
+    let address = connection.display();
+    let load = format!("dbdyno bench load {} {}", kind.name(), shell_word(&address));
+    let hint = match error {
+        ReadBackError::Sql(source) => source.hint().map(str::to_owned),
+        ReadBackError::NotLoaded => Some(load),
+        ReadBackError::Unfinished => Some(format!(
+            "{load} with --resume and its options goes on with it, with --replace it begins anew"
+        )),
+        ReadBackError::Uneven(_, least, ..) => Some(format!(
+            "a load that was cut off leaves that, and so do inserts: load them again, or say \
+             --table-size {least} for the rows that all of them have"
+        )),
+        ReadBackError::Size { .. } => Some(
+            "leave the option out to take the rows that are there, or load others with --replace"
+                .to_owned(),
+        ),
+        ReadBackError::Missing(_) => Some(format!(
+            "say how many there are with --tables, or load them: {load} --replace"
+        )),
+        _ => Some(format!("load them again: {load} --replace; {REMOVES}")),
+    };
+    Failure::new(Exit::Usage, format!("{address}: {error}"), hint)
 }
 
 /// Removes what a load of ours has made: all of it, or as many tables as are asked for.
