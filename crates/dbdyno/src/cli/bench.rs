@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dbdyno_bench::oltp::Distribution;
 use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
 use dbdyno_bench::wire::Isolation;
 
 use super::password::PasswordFrom;
+use super::sbtest::Sbtest;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -152,32 +152,6 @@ pub(crate) struct TpccData {
     /// Warehouses of each set that have to be there; counted if not given
     #[arg(long, value_name = "N")]
     pub(crate) warehouses: Option<u32>,
-}
-
-/// What sysbench's workloads are made of; the names are sysbench's.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options of oltp-* and select-random-*")]
-pub(crate) struct Sbtest {
-    /// Tables sbtest1, sbtest2 and so on; of a load 1, else all that are there if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) tables: Option<u32>,
-
-    /// Rows of each table; of a load 10000, else as many as there are if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) table_size: Option<u64>,
-
-    /// Rows of a range; 100 if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) range_size: Option<u64>,
-
-    /// How a run draws ids, and a load the values of k: special (if not given), uniform, gaussian,
-    /// pareto or zipfian
-    #[arg(long, value_name = "NAME")]
-    pub(crate) rand_type: Option<Distribution>,
-
-    /// No BEGIN and COMMIT around the statements
-    #[arg(long)]
-    pub(crate) skip_trx: bool,
 }
 
 #[derive(Debug, Args)]

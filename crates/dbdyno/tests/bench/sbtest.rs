@@ -91,3 +91,44 @@ fn a_run_takes_from_the_tables_how_many_they_are_and_how_large() {
     bench.running.client().batch_execute(units).unwrap();
     bench.refuses(&run, "--resume");
 }
+
+#[test]
+fn statements_of_a_transaction_are_as_many_as_they_are_asked_to_be() {
+    let bench = Bench::start();
+    bench.does(&["load", "oltp-read-write", "{}", "--table-size", "500"]);
+    let sent = |workload: &str, counts: &[&str]| -> f64 {
+        let run = ["run", workload, "{}", "--connections", "1", "--duration"];
+        let text = bench.does(&[&run[..], &["1s", "--json"], counts].concat());
+        let run: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(run["errors"], serde_json::json!({}));
+        run["statements_per_transaction"].as_f64().unwrap()
+    };
+    let reads = ["--range-selects", "off", "--point-selects", "3"];
+    let writes = ["--index-updates", "2", "--non-index-updates", "0"];
+    for (workload, counts, expected) in [
+        // BEGIN and COMMIT, what is read, what is updated, and DELETE and INSERT.
+        ("oltp-read-write", [&reads[..], &writes].concat(), 9.0),
+        (
+            "oltp-read-only",
+            vec!["--skip-trx", "--sum-ranges", "4", "--order-ranges", "0"],
+            16.0,
+        ),
+        ("oltp-write-only", vec!["--delete-inserts", "3"], 10.0),
+        ("oltp-update-index", vec!["--index-updates", "5"], 5.0),
+    ] {
+        let sent = sent(workload, &counts);
+        assert!((sent - expected).abs() < 0.01, "{workload}: {sent}");
+    }
+    for (workload, option, value) in [
+        ("oltp-insert", "--point-selects", "3"),
+        ("oltp-point-select", "--point-selects", "3"),
+        ("oltp-write-only", "--range-size", "10"),
+        ("oltp-read-only", "--delta", "10"),
+    ] {
+        let named = format!("{option} is not for {workload}");
+        bench.refuses(&["run", workload, "{}", option, value], &named);
+    }
+    let none = ["--range-selects", "off", "--point-selects", "0"];
+    let nothing = [&["run", "oltp-read-only", "{}"][..], &none].concat();
+    bench.refuses(&nothing, "no statements left");
+}

@@ -19,12 +19,25 @@ const REMOVES: &str = "sysbench's cleanup with the options of its prepare, or DR
 /// As the options say, with sysbench's defaults, and what was said of the tables themselves.
 pub(super) fn config(kind: Kind, options: &Sbtest) -> Result<(Config, Expected), Failure> {
     let usual = Config::new(kind);
+    let with_ranges = options.range_selects.unwrap_or(true);
+    let ranges = |usual: u32| if with_ranges { usual } else { 0 };
     let config = Config {
         tables: options.tables.unwrap_or(usual.tables),
         table_size: options.table_size.unwrap_or(usual.table_size),
         range_size: options.range_size.unwrap_or(usual.range_size),
         distribution: options.rand_type.unwrap_or(usual.distribution),
         skip_transactions: options.skip_trx,
+        point_selects: options.point_selects.unwrap_or(usual.point_selects),
+        simple_ranges: options.simple_ranges.unwrap_or(ranges(usual.simple_ranges)),
+        sum_ranges: options.sum_ranges.unwrap_or(ranges(usual.sum_ranges)),
+        order_ranges: options.order_ranges.unwrap_or(ranges(usual.order_ranges)),
+        distinct_ranges: options.distinct_ranges.unwrap_or(ranges(usual.distinct_ranges)),
+        index_updates: options.index_updates.unwrap_or(usual.index_updates),
+        non_index_updates: options.non_index_updates.unwrap_or(usual.non_index_updates),
+        delete_inserts: options.delete_inserts.unwrap_or(usual.delete_inserts),
+        random_points: options.random_points.unwrap_or(usual.random_points),
+        number_of_ranges: options.number_of_ranges.unwrap_or(usual.number_of_ranges),
+        delta: options.delta.unwrap_or(usual.delta),
         ..usual
     };
     let said = Expected {
