@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use dbdyno_bench::driver::Spacing;
 use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
 use dbdyno_bench::wire::Isolation;
 
@@ -208,6 +209,11 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
 
+    /// How they follow each other: uniform (if not given), evenly, so that what waits is waiting for the
+    /// server alone; or poisson, each by chance, as sysbench and pgbench let them arrive
+    #[arg(long, value_name = "uniform|poisson", requires = "rate", value_parser = arrivals)]
+    pub(crate) arrivals: Option<Spacing>,
+
     /// For tpcc: users who key in and think as long as the specification asks, at ten terminals for
     /// each warehouse, which are the connections; a FACTOR other than 1 multiplies these times
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "rate", value_parser = think)]
@@ -282,6 +288,10 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
+fn arrivals(text: &str) -> Result<Spacing, String> {
+    Spacing::named(text).ok_or_else(|| Spacing::ALL.map(Spacing::name).join(" or "))
+}
+
 fn think(text: &str) -> Result<Think, String> {
     let factor = text.parse::<f64>().ok();
     factor.and_then(Think::scaled).ok_or_else(|| {
@@ -318,6 +328,12 @@ mod tests {
             let error = think(text).unwrap_err();
             assert_eq!(error, "a factor from 0.001 to 100", "{text}");
         }
+    }
+
+    #[test]
+    fn arrivals_are_read_or_refused() {
+        assert_eq!(arrivals("poisson"), Ok(Spacing::Poisson));
+        assert_eq!(arrivals("even").unwrap_err(), "uniform or poisson");
     }
 
     #[test]
