@@ -8,6 +8,7 @@ mod keyed;
 mod list;
 mod load;
 mod options;
+mod pages;
 mod run;
 mod sampler;
 mod sbtest;
