@@ -194,8 +194,12 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
         figures.push((
             "rate",
             format!(
-                "{} asked for, {} done, {} due and not begun at the end",
+                "{} asked for{}, {} done, {} due and not begun at the end",
                 number::tps(open.rate_tps),
+                match run.arrivals.as_deref() {
+                    Some("poisson") => " by chance",
+                    _ => "",
+                },
                 number::tps(run.tps),
                 number::count(open.backlog)
             ),
@@ -383,6 +387,16 @@ mod tests {
             page.contains("6,030, by 0.01 × the specification's"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn arrivals_by_chance_are_told() {
+        let by_chance = Bench {
+            arrivals: Some("poisson".into()),
+            ..fixtures::overloaded()
+        };
+        let page = bench_page(&by_chance, 120, Style::Plain);
+        assert!(page.contains("5,000 TPS asked for by chance, "), "{page}");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod arrivals;
 mod keyed;
 mod layouts;
 mod loads;
 mod options;
 mod read_only;
 mod refusals;
+mod sbtest;
 mod script;
 mod sysbench;
 mod think;

@@ -7,7 +7,7 @@ use dbdyno_model::bench::Warning;
 use dbdyno_report::number;
 use dbdyno_stats::{LEAST_IN_BATCH, MIN_BATCHES};
 
-use super::users;
+use super::{pages, users};
 
 /// A driver thread that is busier than that makes its terminals wait.
 const SATURATED: f64 = 0.8;
@@ -33,6 +33,7 @@ pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
     ];
     let mut all: Vec<Warning> = all.into_iter().flatten().collect();
     all.extend(users::warnings(run));
+    all.extend(pages::warnings(run));
     all
 }
 
