@@ -1,6 +1,6 @@
 //! What the server and this machine count while the load goes on.
 
-use dbdyno_bench::driver::{Sampler, ServerCounters, target};
+use dbdyno_bench::driver::{DriverError, Sampler, ServerCounters, target};
 use dbdyno_bench::wire::{Link, Statement, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
@@ -109,10 +109,11 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
         let hint = error.hint().map(str::to_owned);
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
-    let failed = |error: WireError| {
-        let message = format!("cannot connect to {}: {error}", to.display());
-        let hint = "check that the server runs, and the user, password and database";
-        Failure::usage(message, hint)
+    let failed = |source: WireError| {
+        let server = to.display();
+        let error = DriverError::Connect { server, source };
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Usage, error.to_string(), hint)
     };
     let mut link = Link::open(&target).map_err(failed)?;
     let mut version = String::new();
