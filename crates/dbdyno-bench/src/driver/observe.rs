@@ -197,6 +197,7 @@ impl Driver {
             rolled_back: tally.rolled_back,
             sent: tally.sent,
             errors: tally.errors.clone(),
+            refused: tally.refused.clone(),
             driver_cpu_s: second.driver_cpu_s,
             counters: now.counters,
         };

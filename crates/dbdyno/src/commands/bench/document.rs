@@ -123,6 +123,7 @@ pub(super) fn document(
         per_transaction: latency.per_transaction,
         errors: totals.errors,
         error_messages: totals.error_messages,
+        reconnects_failed: totals.reconnects_failed,
         retries: totals.retries,
         intended_rollbacks: totals.intended_rollbacks,
         driver: DriverUse {
