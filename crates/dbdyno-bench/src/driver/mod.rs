@@ -16,6 +16,7 @@ mod observed;
 mod pace;
 mod sampler;
 mod schedule;
+mod segments;
 mod thread;
 mod tls;
 mod usage;
@@ -36,6 +37,7 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
+pub use segments::{Anew, Segments};
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 

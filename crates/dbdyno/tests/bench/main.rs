@@ -8,6 +8,7 @@ mod layouts;
 mod loads;
 mod options;
 mod read_only;
+mod restart;
 mod think;
 
 use std::process::{Command, Output, Stdio};
