@@ -3,6 +3,7 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod innodb;
 mod keyed;
 mod layouts;
 mod loads;

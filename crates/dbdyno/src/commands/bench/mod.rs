@@ -4,6 +4,7 @@ mod applies;
 mod clean;
 mod document;
 mod generate;
+mod innodb;
 mod keyed;
 mod life;
 mod list;
