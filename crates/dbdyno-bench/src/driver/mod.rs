@@ -70,8 +70,8 @@ pub struct Options {
     /// Users at the terminals, who key in and think; without them a terminal goes on at once. Their
     /// number is the workload's: as many connections as [`Workload::terminals`] says.
     pub think: Option<Think>,
-    /// Transactions a second that arrive from the first moment on, whatever the server does; without
-    /// it, and without users, the loop is closed.
+    /// Transactions a second that arrive from the first moment on, whatever the server does;
+    /// without it, and without users, the loop is closed.
     pub rate: Option<f64>,
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
