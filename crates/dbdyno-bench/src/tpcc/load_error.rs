@@ -64,7 +64,10 @@ impl ClientError {
         if let Self::Target(error) = self {
             return error.hint();
         }
-        if let Some(hint) = self.read_only_hint().or_else(|| self.connection_limit_hint()) {
+        let known = self
+            .read_only_hint()
+            .or_else(|| self.connection_limit_hint());
+        if let Some(hint) = known {
             return Some(hint);
         }
         Some(match self.sqlstate() {

@@ -18,7 +18,10 @@ pub(super) fn parts(server: &ServerUse) -> Vec<String> {
     let behind = server.checkpoint_age_bytes;
     vec![
         match behind {
-            Some(bytes) => format!("{checkpoint} and {} behind at the end", number::bytes(bytes)),
+            Some(bytes) => format!(
+                "{checkpoint} and {} behind at the end",
+                number::bytes(bytes)
+            ),
             None => checkpoint,
         },
         counted(server.pages_flushed, "pages flushed"),

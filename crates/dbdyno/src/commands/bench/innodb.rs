@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn each_server_has_names_of_its_own_for_the_checkpoint() {
         for (end, checkpoint) in [
-            ("Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn"),
+            (
+                "Innodb_redo_log_current_lsn",
+                "Innodb_redo_log_checkpoint_lsn",
+            ),
             ("Innodb_lsn_current", "Innodb_lsn_last_checkpoint"),
         ] {
             let counters = of(&[(end, 1_000), (checkpoint, 900)]);

@@ -51,7 +51,13 @@ impl Life {
                 // Of its log a position is told.
                 (started != first || counts, counts, false)
             }
-            (Told::MySql { up_s: first, at: then }, Told::MySql { up_s, at }) => {
+            (
+                Told::MySql {
+                    up_s: first,
+                    at: then,
+                },
+                Told::MySql { up_s, at },
+            ) => {
                 let passed_s = at.saturating_duration_since(*then).as_secs();
                 let again = up_s + SLACK_S < first + passed_s;
                 (again, again, again)
