@@ -6,6 +6,7 @@
 mod ends;
 mod failures;
 mod isolation;
+mod limits;
 mod pace;
 mod reconnect;
 mod think;

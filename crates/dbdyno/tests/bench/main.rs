@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod arrivals;
+mod innodb;
 mod keyed;
 mod layouts;
 mod loads;
@@ -13,6 +14,7 @@ mod refusals;
 mod sbtest;
 mod script;
 mod sysbench;
+mod restart;
 mod think;
 mod tpcc;
 
