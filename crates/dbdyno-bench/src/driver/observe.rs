@@ -98,7 +98,10 @@ impl Driver {
                 reason,
                 observed: Some(Box::new(observed)),
             }),
-            Ending::Lost(error) => Err(error),
+            Ending::Lost(error) => Err(DriverError::Broken {
+                error: Box::new(error),
+                observed: Some(Box::new(observed)),
+            }),
         }
     }
 
