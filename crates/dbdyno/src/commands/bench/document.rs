@@ -11,7 +11,7 @@ use dbdyno_model::tune::Machine;
 use dbdyno_stats::{drifts, mser5_joined, slope_per_window};
 use dbdyno_target::process;
 
-use super::sampler::ServerSampler;
+use super::aside::ServerSampler;
 use super::think;
 
 /// Windows that the rate's spread is shown over.

@@ -1,11 +1,11 @@
-//! What the server and this machine count while the load goes on.
+//! What the server counts while the load goes on.
 
-use dbdyno_bench::driver::{Sampler, ServerCounters, target};
+use dbdyno_bench::driver::{ServerCounters, target};
 use dbdyno_bench::wire::{Link, Statement, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
 use dbdyno_target::{connection, process};
-use dbdyno_trial::{HostReader, of_postgres};
+use dbdyno_trial::of_postgres;
 
 use crate::exit::{Exit, Failure};
 use crate::target::postmaster;
@@ -13,8 +13,8 @@ use crate::target::postmaster;
 /// How long a server that went away may keep its observer waiting.
 const AGAIN_WITHIN_S: u64 = 1;
 
-/// A server's identity and its counters.
-pub(super) struct ServerSampler {
+/// A server's identity and its counters. It stays on the thread that opened it.
+pub(super) struct ServerReader {
     /// `PostgreSQL`, `MySQL` or `MariaDB`.
     pub(super) engine: &'static str,
     pub(super) version: String,
@@ -22,7 +22,6 @@ pub(super) struct ServerSampler {
     pub(super) pid: Option<u32>,
     connection: Connection,
     reader: Option<Reader>,
-    host: HostReader,
 }
 
 enum Reader {
@@ -30,7 +29,7 @@ enum Reader {
     MySql(Box<Status>),
 }
 
-impl ServerSampler {
+impl ServerReader {
     pub(super) fn open(connection: &Connection) -> Result<Self, Failure> {
         let (engine, version, pid, reader) = match connection.engine {
             Engine::Postgres => postgres(connection)?,
@@ -46,13 +45,11 @@ impl ServerSampler {
             pid,
             connection: again,
             reader: Some(reader),
-            host: HostReader::new(pid),
         })
     }
-}
 
-impl Sampler for ServerSampler {
-    fn sample(&mut self) -> ServerCounters {
+    /// None where it does not answer; whoever asks the next time connects again.
+    pub(super) fn read(&mut self) -> Option<ServerCounters> {
         if self.reader.is_none() {
             // It was restarted, perhaps: its processes are others then.
             if let Ok(again) = Self::open(&self.connection) {
@@ -69,9 +66,7 @@ impl Sampler for ServerSampler {
         if read.is_none() {
             self.reader = None;
         }
-        let mut counters = read.unwrap_or_default();
-        self.host.read(&mut counters);
-        counters
+        read
     }
 }
 
