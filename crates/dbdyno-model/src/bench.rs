@@ -51,6 +51,8 @@ pub struct Bench {
     pub tps: f64,
     /// The same for each of up to ten equal parts of the window, in their order.
     pub tps_of_windows: Vec<f64>,
+    /// How long each of these parts is: whole seconds. What is left over at the end is in none.
+    pub window_s: Option<f64>,
     /// Rows inserted or selected a second; inserts and selects only.
     pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.

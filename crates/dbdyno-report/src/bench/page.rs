@@ -49,7 +49,8 @@ fn headline(run: &Bench) -> String {
     }
     let windows = run.tps_of_windows.len();
     if windows > 1 {
-        let length = number::duration(run.seconds / windows as f64);
+        let length = run.window_s.unwrap_or(run.seconds / windows as f64);
+        let length = number::duration(length);
         text.push_str(&format!(
             " ({} to {} over {windows} windows of {length})",
             number::measured(low),
@@ -99,7 +100,9 @@ fn what(run: &Bench) -> String {
 fn series(run: &Bench, width: usize) -> Vec<String> {
     const NAME: &str = "each second ";
     let room = width.saturating_sub(NAME.len());
-    let seconds: Vec<f64> = run.series.iter().map(|s| s.transactions as f64).collect();
+    // A part of one is no second: its rate is that of a moment.
+    let whole = run.series.iter().filter(|second| second.is_whole());
+    let seconds: Vec<f64> = whole.map(|second| second.transactions as f64).collect();
     if seconds.len() < 2 || room == 0 {
         return Vec::new();
     }
@@ -353,6 +356,8 @@ fn warnings(run: &Bench, width: usize, style: Style) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use dbdyno_model::run::Second;
+
     use super::*;
     use crate::bench::fixtures;
 
@@ -383,6 +388,30 @@ mod tests {
             page.contains("6,030, by 0.01 × the specification's"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn windows_are_as_long_as_they_are_told() {
+        let run = Bench {
+            seconds: 25.4,
+            tps_of_windows: vec![3_160.0; 8],
+            window_s: Some(3.0),
+            ..fixtures::closed()
+        };
+        let page = bench_page(&run, 80, Style::Plain);
+        assert!(page.contains("8 windows of 3.0 s"), "{page}");
+    }
+
+    #[test]
+    fn a_second_that_was_cut_short_is_no_dip() {
+        let mut run = fixtures::closed();
+        run.series.push(Second {
+            at_s: 2.1,
+            cut_to_s: Some(0.1),
+            transactions: 3,
+            ..Second::default()
+        });
+        assert_eq!(series(&run, 80), series(&fixtures::closed(), 80));
     }
 
     #[test]
