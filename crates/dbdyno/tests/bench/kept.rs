@@ -278,3 +278,19 @@ fn a_server_that_hangs_stops_neither_the_clock_nor_an_interrupt() {
         assert!(measured(&run) > 0, "{run}");
     }
 }
+
+#[test]
+fn memory_is_that_of_each_run() {
+    let bench = Bench::start();
+    let file = bench.file("load.sql");
+    // A buffer for the answer of each connection.
+    fs::write(&file, "SELECT repeat('x', 8000000);\n").unwrap();
+    let run = ["run", &file, "{}", "--duration", "2s", "--json"];
+    let text = bench.does(&[&run[..], &["--connections", "16,1"]].concat());
+    let peaks: Vec<u64> = serde_json::Deserializer::from_str(&text)
+        .into_iter::<Value>()
+        .map(|run| run.unwrap()["driver"]["peak_rss_bytes"].as_u64().unwrap())
+        .collect();
+    // Sixteen buffers of eight megabytes against one.
+    assert!(peaks[1] + (40 << 20) < peaks[0], "{peaks:?}");
+}

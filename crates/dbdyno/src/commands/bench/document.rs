@@ -41,6 +41,8 @@ pub(super) struct Beside {
     /// Whether the warm-up was driven apart; else it is found in what was observed.
     pub(super) warm_up_s: Option<f64>,
     pub(super) before: ServerCounters,
+    /// False where the peak of memory may be that of an earlier run.
+    pub(super) has_own_peak: bool,
     /// Processor seconds that others took.
     pub(super) strangers_cpu_s: f64,
     pub(super) complete: bool,
@@ -133,7 +135,7 @@ pub(super) fn document(
                 .filter(|_| committed > 0)
                 .map(|s| per(s * 1e6, committed as f64)),
             threads: observed.threads,
-            peak_rss_bytes: process::own_peak_rss_bytes(),
+            peak_rss_bytes: process::own_peak_rss_bytes().filter(|_| beside.has_own_peak),
         },
         driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
         server: server_use(

@@ -61,7 +61,16 @@ pub(super) fn run(
     let mut documents = Vec::new();
     let mut end = Ok(());
     for connections in numbers {
-        match one(arguments, &subject, connections, printer, interrupt) {
+        let has_own_peak = process::reset_own_peak_rss() || documents.is_empty();
+        let ran = one(
+            arguments,
+            &subject,
+            connections,
+            has_own_peak,
+            printer,
+            interrupt,
+        );
+        match ran {
             Ok(ran) => {
                 let text = match arguments.json {
                     true => to_json(&ran.document),
@@ -175,6 +184,7 @@ fn one(
     arguments: &BenchRun,
     subject: &Subject,
     connections: u32,
+    has_own_peak: bool,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Ran, Failure> {
@@ -230,6 +240,7 @@ fn one(
         connections,
         warm_up_s: arguments.warm_up.map(|time| time.as_secs_f64()),
         before,
+        has_own_peak,
         strangers_cpu_s: process::strangers_cpu_s(&pids) - strangers,
         complete: measured.complete,
     };
