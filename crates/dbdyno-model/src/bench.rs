@@ -33,6 +33,9 @@ pub struct Bench {
     /// How transactions are kept apart, by the names that `--isolation` has: the level that was asked
     /// for, else the one that the server gives its sessions. None where it did not say.
     pub isolation: Option<String>,
+    /// By transaction, the level of those that take another one, where none was asked for.
+    #[serde(default)]
+    pub own_isolation: BTreeMap<String, String>,
     pub target: Target,
     /// The machine that the load was driven from.
     pub machine: Machine,

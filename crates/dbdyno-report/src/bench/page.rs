@@ -76,10 +76,14 @@ fn headline(run: &Bench) -> String {
 fn what(run: &Bench) -> String {
     let mode = run.mode.as_deref().map(|mode| format!(", {mode}"));
     let isolation = run.isolation.as_deref();
+    let own = run.own_isolation.iter();
+    let own: String = own
+        .map(|(transaction, level)| format!(", {transaction} {level}"))
+        .collect();
     let isolation = isolation.map(|level| format!(", isolation {level}"));
     let target = &run.target;
     clean(&format!(
-        "{}{}; {} {} over {}{}, {}; seed {}; {} measured behind {} of warm-up",
+        "{}{}; {} {} over {}{}{own}, {}; seed {}; {} measured behind {} of warm-up",
         run.description,
         mode.unwrap_or_default(),
         target.engine,
@@ -388,6 +392,18 @@ mod tests {
             page.contains("6,030, by 0.01 × the specification's"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn a_transaction_with_a_level_of_its_own_is_told() {
+        let run = Bench {
+            isolation: Some("repeatable-read".into()),
+            own_isolation: [("delivery".into(), "read-committed".into())].into(),
+            ..fixtures::closed()
+        };
+        let told = what(&run);
+        let expected = ", isolation repeatable-read, delivery read-committed, 8 connections;";
+        assert!(told.contains(expected), "{told}");
     }
 
     #[test]

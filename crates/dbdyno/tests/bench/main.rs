@@ -8,6 +8,7 @@ mod keyed;
 mod layouts;
 mod loads;
 mod options;
+mod own_level;
 mod read_only;
 mod refusals;
 mod script;

@@ -29,6 +29,8 @@ pub(super) struct Subject {
     pub(super) transport: &'static str,
     /// As it was asked for, else the server's own, where it says.
     pub(super) isolation: Option<Isolation>,
+    /// A transaction that takes another one, and which.
+    pub(super) own_isolation: Option<(&'static str, Isolation)>,
     pub(super) machine: Machine,
     pub(super) think: Option<Think>,
     pub(super) seed: u64,
@@ -79,6 +81,11 @@ pub(super) fn document(
         mode: subject.workload.mode().map(str::to_owned),
         transport: subject.transport.to_owned(),
         isolation: subject.isolation.map(|level| level.name().to_owned()),
+        own_isolation: subject
+            .own_isolation
+            .into_iter()
+            .map(|(transaction, level)| (transaction.to_owned(), level.name().to_owned()))
+            .collect(),
         target: Target {
             address: subject.connection.display(),
             engine: sampler.engine.to_owned(),

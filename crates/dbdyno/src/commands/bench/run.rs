@@ -47,6 +47,10 @@ pub(super) fn run(
     let installed = workload.install(&connection);
     installed.map_err(|error| not_installed(&error, &connection))?;
     let (transport, isolation) = session(&connection, &workload)?;
+    let own_isolation = match arguments.isolation {
+        None => workload.own_isolation(connection.engine),
+        Some(_) => None,
+    };
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
@@ -54,6 +58,7 @@ pub(super) fn run(
         connection,
         transport,
         isolation: arguments.isolation.or(isolation),
+        own_isolation: own_isolation.filter(|(_, level)| isolation != Some(*level)),
         machine: machine::of(&host),
         think: arguments.think,
         seed: arguments.seed,
