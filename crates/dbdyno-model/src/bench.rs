@@ -82,6 +82,8 @@ pub struct Bench {
     pub intended_rollbacks: u64,
     /// With `--rate`: what was asked for and what was left undone.
     pub open_loop: Option<OpenLoop>,
+    /// How these arrive, evenly spaced or by chance: `uniform` or `poisson`. None without `--rate`.
+    pub arrivals: Option<String>,
     pub driver: DriverUse,
     /// Share of the time of its own threads that the driver was busy.
     pub driver_busy: Option<f64>,

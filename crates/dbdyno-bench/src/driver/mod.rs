@@ -36,6 +36,7 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
+pub use schedule::Spacing;
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
@@ -70,6 +71,8 @@ pub struct Options {
     pub think: Option<Think>,
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
+    /// How transactions follow each other in the open loop.
+    pub spacing: Spacing,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -83,6 +86,7 @@ impl Default for Options {
             reconnect: false,
             think: None,
             isolation: None,
+            spacing: Spacing::default(),
             stop: Arc::default(),
         }
     }
@@ -111,6 +115,8 @@ pub struct Driver {
     stop: Arc<AtomicBool>,
     server: String,
     transactions: Vec<String>,
+    spacing: Spacing,
+    seed: u64,
     load_started: Instant,
     /// Where the last observation ended, for one that follows at once.
     cut: Option<Instant>,
@@ -140,6 +146,8 @@ impl Driver {
             stop: Arc::clone(&options.stop),
             server: connection.display(),
             transactions: workload.transactions(),
+            spacing: options.spacing,
+            seed: options.seed,
             load_started: now,
             cut: None,
             gone: None,
@@ -203,7 +211,7 @@ impl Driver {
         if !(rate_tps.is_finite() && rate_tps > 0.0) {
             return Err(DriverError::Rate(rate_tps));
         }
-        let schedule = Schedule::new(Instant::now(), rate_tps);
+        let schedule = Schedule::new(Instant::now(), rate_tps, self.spacing, self.seed);
         self.change_pace(Pace::Open(Arc::new(schedule)));
         Ok(())
     }

@@ -280,6 +280,7 @@ impl Driver {
         let begun = schedule.begun();
         Some(Arrivals {
             rate_tps: schedule.rate_tps(),
+            spacing: schedule.spacing(),
             begun: begun - begun_before,
             backlog: schedule.due(end).saturating_sub(begun),
         })

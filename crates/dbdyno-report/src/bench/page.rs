@@ -201,8 +201,12 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
         figures.push((
             "rate",
             format!(
-                "{} asked for, {} done, {} due and not begun at the end",
+                "{} asked for{}, {} done, {} due and not begun at the end",
                 number::tps(open.rate_tps),
+                match run.arrivals.as_deref() {
+                    Some("poisson") => " by chance",
+                    _ => "",
+                },
                 number::tps(run.tps),
                 number::count(open.backlog)
             ),

@@ -15,13 +15,14 @@ fn what_a_read_only_server_refuses_is_told_with_the_next_step() {
     bench.does(&["load", &script, "{}"]);
     bench.does(&["load", "tpcc", "{}", "--warehouses", "1"]);
     bench.does(&["load", "inserts", "{}", "--rows", "1000"]);
+    bench.does(&["load", "oltp-insert", "{}", "--table-size", "1000"]);
     let objects = bench.objects();
     let database = bench.running.connection().database;
     let set = format!("ALTER DATABASE \"{database}\" SET default_transaction_read_only = on");
     bench.running.client().batch_execute(&set).unwrap();
 
     for arguments in [
-        &["load", "oltp-insert", "{}"][..],
+        &["load", "oltp-insert", "{}", "--replace"][..],
         &["load", "tpcc", "{}", "--replace"],
         &["load", "friends", "{}", "--rows", "2000"],
         &["load", "inserts", "{}", "--rows", "1000", "--replace"],
@@ -32,6 +33,7 @@ fn what_a_read_only_server_refuses_is_told_with_the_next_step() {
         &["run", "inserts", "{}"],
         &["clean", "tpcc", "{}"],
         &["clean", "inserts", "{}"],
+        &["clean", "oltp-insert", "{}"],
     ] {
         let output = bench.run(arguments);
         let errors = stderr(&output);

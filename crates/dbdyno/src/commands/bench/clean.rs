@@ -1,11 +1,11 @@
 //! `bench clean`: removes what a load of dbdyno made, and nothing else.
 
 use dbdyno_bench::tpcc::{ClientError, ReadBackError};
-use dbdyno_bench::{friends, keys, oltp, tpcc};
+use dbdyno_bench::{friends, keys, tpcc};
 use dbdyno_model::Connection;
-use dbdyno_trial::template::with_causes;
 
 use super::options::{self, Named};
+use super::sbtest;
 use crate::cli::BenchStored;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
@@ -26,17 +26,28 @@ pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Fail
         true => format!("the tables of {} are removed", data.workload),
         false => "there was nothing to remove: no load of dbdyno vouches for its tables".to_owned(),
     };
-    printer.result(&format!("{}: {what}\n", connection.display()))
+    let mut text = format!("{}: {what}\n", connection.display());
+    if matches!(named, Named::Oltp(..))
+        && let Some(left) = sbtest::left(&connection)?
+    {
+        text.push_str(&format!("{left}\n"));
+    }
+    printer.result(&text)
+}
+
+/// Removes what an earlier load left, for a new one.
+pub(super) fn make_room(named: &Named, connection: &Connection) -> Result<(), Failure> {
+    match named {
+        Named::Oltp(config, _) => sbtest::make_room(config, connection),
+        _ => of(named, connection).map(drop),
+    }
 }
 
 /// Removes the workload's tables, if they are such as a load makes; whether they were.
-pub(super) fn of(named: &Named, connection: &Connection) -> Result<bool, Failure> {
+fn of(named: &Named, connection: &Connection) -> Result<bool, Failure> {
     match named {
         Named::Tpcc => told(tpcc::clean(connection), connection),
-        Named::Oltp(config) => oltp::clean(connection, config).map_err(|error| {
-            let hint = error.hint().map(str::to_owned);
-            Failure::new(Exit::Usage, with_causes(&error), hint)
-        }),
+        Named::Oltp(config, said) => sbtest::clean(config, *said, connection),
         Named::Keys(kind, _) => {
             let any = keys::Config::new(*kind);
             told(keys::clean(connection, &any), connection)

@@ -123,6 +123,9 @@ pub(super) fn document(
         latency_ms: latency.overall,
         statements_per_transaction: sent(totals.sent.statements),
         round_trips_per_transaction: sent(totals.sent.round_trips),
+        arrivals: observed
+            .open_loop
+            .map(|arrivals| arrivals.spacing.name().to_owned()),
         open_loop: observed.open_loop.map(|arrivals| OpenLoop {
             rate_tps: arrivals.rate_tps,
             seconds: totals.seconds,

@@ -47,7 +47,7 @@ pub(super) fn run(
         return generate::run(&workload, connection.engine, threads, printer, interrupt);
     }
     if arguments.replace {
-        clean::of(&named, &connection)?;
+        clean::make_room(&named, &connection)?;
     }
     // The loader looks at the flag, cancels its statements and says what is left behind.
     interrupt.watches(true);
@@ -110,7 +110,7 @@ fn to_load(
             };
             Workload::Tpcc(config, Mode::default())
         }
-        Named::Oltp(config) => Workload::Oltp(oltp::Config { seed, ..*config }),
+        Named::Oltp(config, _) => Workload::Oltp(oltp::Config { seed, ..*config }),
         Named::Keys(kind, options) => Workload::Keys(keyed::keys_to_load(*kind, options, seed)?),
         Named::Friends(options) => Workload::Friends(keyed::friends_to_load(options, seed)?),
         Named::Script(file) => {

@@ -12,6 +12,7 @@ mod load;
 mod options;
 mod run;
 mod sampler;
+mod sbtest;
 mod think;
 mod trust;
 mod users;

@@ -202,6 +202,7 @@ fn one(
         reconnect: true,
         think: subject.think,
         isolation: arguments.isolation,
+        spacing: arguments.arrivals.unwrap_or_default(),
         stop: Arc::clone(interrupt.flag()),
     };
     printer.step(&format!(
