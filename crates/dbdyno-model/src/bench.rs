@@ -77,6 +77,9 @@ pub struct Bench {
     pub errors: BTreeMap<String, u64>,
     /// The first message with each code.
     pub error_messages: BTreeMap<String, String>,
+    /// Tries to make lost connections again that failed; not in `errors`.
+    #[serde(default)]
+    pub reconnects_failed: Vec<FailedReconnects>,
     pub retries: u64,
     /// Rolled back as the specification asks; not errors, not in `transactions`.
     pub intended_rollbacks: u64,
@@ -116,6 +119,31 @@ pub struct Limit {
     pub passed: Option<bool>,
 }
 
+/// Tries to make a lost connection again that failed alike.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailedReconnects {
+    /// SQLSTATE or MySQL's error number; none where no server refused.
+    pub code: Option<String>,
+    /// The first with that code.
+    pub message: String,
+    pub count: u64,
+}
+
+impl FailedReconnects {
+    /// Counts more into those that failed alike: with the same code, else with the same message.
+    pub fn count_into(self, known: &mut Vec<Self>) {
+        let alike = known.iter_mut().find(|known| match &self.code {
+            Some(_) => known.code == self.code,
+            None => known.code.is_none() && known.message == self.message,
+        });
+        match alike {
+            Some(known) => known.count += self.count,
+            None => known.push(self),
+        }
+    }
+}
+
 /// The server that was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -135,4 +163,34 @@ pub struct Warning {
     pub what: String,
     /// What to do about it.
     pub next: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_to_connect_again_are_counted_by_code_else_by_message() {
+        let failed = |code: Option<&str>, message: &str, count| FailedReconnects {
+            code: code.map(str::to_owned),
+            message: message.to_owned(),
+            count,
+        };
+        let mut known = Vec::new();
+        for more in [
+            failed(Some("28P01"), "first", 1),
+            failed(None, "refused", 1),
+            failed(Some("28P01"), "second", 2),
+            failed(None, "timed out", 1),
+            failed(None, "refused", 3),
+        ] {
+            more.count_into(&mut known);
+        }
+        let expected = [
+            failed(Some("28P01"), "first", 3),
+            failed(None, "refused", 4),
+            failed(None, "timed out", 1),
+        ];
+        assert_eq!(known, expected);
+    }
 }

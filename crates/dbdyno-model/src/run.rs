@@ -121,6 +121,9 @@ pub struct ServerUse {
     pub write_bytes: Option<u64>,
     pub dead_tuples: Option<u64>,
     pub database_bytes: Option<u64>,
+    /// How often the server was seen to have been restarted, where that is watched. The figures
+    /// beside it are then the sums of its lives; what it did right before an end is in none.
+    pub restarts: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 mod csv;
 mod limits;
 mod page;
+mod reconnects;
 mod second;
 mod sweep;
 

@@ -59,6 +59,7 @@ pub(crate) fn begin(
         // A server that dies costs its pair.
         reconnect: false,
         think: None,
+        rate: None,
         isolation: None,
         spacing: Spacing::Uniform,
         stop: Arc::clone(stop),

@@ -16,6 +16,7 @@ mod observed;
 mod pace;
 mod sampler;
 mod schedule;
+mod segments;
 mod thread;
 mod tls;
 mod usage;
@@ -37,6 +38,7 @@ pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
 pub use schedule::Spacing;
+pub use segments::{Anew, Segments};
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
@@ -69,6 +71,9 @@ pub struct Options {
     /// Users at the terminals, who key in and think; without them a terminal goes on at once. Their
     /// number is the workload's: as many connections as [`Workload::terminals`] says.
     pub think: Option<Think>,
+    /// Transactions a second that arrive from the first moment on, whatever the server does; without
+    /// it, and without users, the loop is closed.
+    pub rate: Option<f64>,
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
     /// How transactions follow each other in the open loop.
@@ -85,6 +90,7 @@ impl Default for Options {
             seed: 1,
             reconnect: false,
             think: None,
+            rate: None,
             isolation: None,
             spacing: Spacing::default(),
             stop: Arc::default(),
@@ -124,14 +130,14 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Connects and prepares all terminals, then begins the load: closed loop, without a pause
-    /// where there are no users.
+    /// Connects and prepares all terminals, then begins the load: at the given rate, or closed
+    /// loop, without a pause where there are no users.
     pub fn start(
         connection: &Connection,
         workload: &Workload,
         options: &Options,
     ) -> Result<Self, DriverError> {
-        let pace = first_pace(workload, options)?;
+        check_pace(workload, options)?;
         let target = target(connection)?;
         files::check(options.connections)?;
         let paces = Arc::new(Paces::new());
@@ -186,7 +192,7 @@ impl Driver {
             recorder.detach();
         }
         driver.cut = Some(driver.load_started);
-        driver.paces.set(pace);
+        driver.paces.set(first_pace(options, driver.load_started));
         Ok(driver)
     }
 
@@ -208,9 +214,7 @@ impl Driver {
     /// From now on transactions arrive at this rate; a backlog counts as latency.
     /// Until the next call the schedule never slows down, whatever the server does.
     pub fn set_open_loop(&mut self, rate_tps: f64) -> Result<(), DriverError> {
-        if !(rate_tps.is_finite() && rate_tps > 0.0) {
-            return Err(DriverError::Rate(rate_tps));
-        }
+        check_rate(rate_tps)?;
         let schedule = Schedule::new(Instant::now(), rate_tps, self.spacing, self.seed);
         self.change_pace(Pace::Open(Arc::new(schedule)));
         Ok(())
@@ -333,10 +337,13 @@ fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the load begins. Users need a terminal each, at a home of its own.
-fn first_pace(workload: &Workload, options: &Options) -> Result<Pace, DriverError> {
+/// Whether the load can begin as it is asked to. Users need a terminal each, at a home of its own.
+fn check_pace(workload: &Workload, options: &Options) -> Result<(), DriverError> {
+    if let Some(rate_tps) = options.rate {
+        check_rate(rate_tps)?;
+    }
     if options.think.is_none() {
-        return Ok(Pace::Closed);
+        return Ok(());
     }
     let connections = options.connections;
     match workload.terminals() {
@@ -345,7 +352,27 @@ fn first_pace(workload: &Workload, options: &Options) -> Result<Pace, DriverErro
             needed,
             connections,
         }),
-        Some(_) => Ok(Pace::Think),
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_rate(rate_tps: f64) -> Result<(), DriverError> {
+    match rate_tps.is_finite() && rate_tps > 0.0 {
+        true => Ok(()),
+        false => Err(DriverError::Rate(rate_tps)),
+    }
+}
+
+/// How the load begins.
+fn first_pace(options: &Options, load_started: Instant) -> Pace {
+    match (options.think, options.rate) {
+        (Some(_), _) => Pace::Think,
+        (None, Some(rate_tps)) => {
+            let (spacing, seed) = (options.spacing, options.seed);
+            let schedule = Schedule::new(load_started, rate_tps, spacing, seed);
+            Pace::Open(Arc::new(schedule))
+        }
+        (None, None) => Pace::Closed,
     }
 }
 

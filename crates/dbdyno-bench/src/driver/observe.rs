@@ -51,7 +51,7 @@ impl Driver {
         on_second: &mut dyn FnMut(&Second),
     ) -> Result<Observed, DriverError> {
         let start = self.attach();
-        let begun = self.begun();
+        let begun = self.begun(start);
         let mut mark = Mark {
             at: start,
             counters: sampler.sample(),
@@ -201,6 +201,7 @@ impl Driver {
             rolled_back: tally.rolled_back,
             sent: tally.sent,
             errors: tally.errors.clone(),
+            refused: tally.refused.clone(),
             driver_cpu_s: second.driver_cpu_s,
             counters: now.counters,
         };
@@ -266,9 +267,10 @@ impl Driver {
         }
     }
 
-    fn begun(&self) -> u64 {
+    /// Arrivals that had been begun at the start of an observation.
+    fn begun(&self, start: Instant) -> u64 {
         match self.paces.present() {
-            Pace::Open(schedule) => schedule.begun(),
+            Pace::Open(schedule) if start > self.load_started => schedule.begun(),
             _ => 0,
         }
     }

@@ -17,6 +17,8 @@ pub struct ServerCounters {
     pub server_cpu_s: Option<f64>,
     pub server_read_bytes: Option<u64>,
     pub server_write_bytes: Option<u64>,
+    /// Of the server, as far as they were seen.
+    pub restarts: Option<u64>,
     /// All of the host's processors together, as `/proc/stat` counts.
     pub steal_ticks: Option<u64>,
     pub total_ticks: Option<u64>,

@@ -7,6 +7,7 @@ mod cut;
 mod ends;
 mod failures;
 mod isolation;
+mod limits;
 mod pace;
 mod reconnect;
 mod think;

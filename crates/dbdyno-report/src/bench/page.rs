@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::run::Latency;
 use dbdyno_model::{Bench, Fact, Footprint};
 
-use super::limits;
+use super::{limits, reconnects};
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
@@ -35,6 +35,7 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     }
     lines.extend(tables(run, width));
     lines.extend(errors(run, width, style));
+    lines.extend(reconnects::failed(run, width, style));
     lines.extend(checks(run, width, style));
     lines.extend(warnings(run, width, style));
     page(&lines)

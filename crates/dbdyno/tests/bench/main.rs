@@ -11,6 +11,7 @@ mod options;
 mod own_level;
 mod read_only;
 mod refusals;
+mod restart;
 mod sbtest;
 mod script;
 mod sysbench;

@@ -4,11 +4,11 @@
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use dbdyno_bench::driver::{Sampler, ServerCounters};
+use dbdyno_bench::driver::{Anew, Sampler, Segments, ServerCounters};
 use dbdyno_model::Connection;
 use dbdyno_trial::HostReader;
 
-use super::sampler::ServerReader;
+use super::sampler::{Again, ServerReader};
 use crate::exit::{Exit, Failure};
 
 /// How long an answer is waited for, once; until it comes the counters are unknown.
@@ -26,12 +26,14 @@ pub(super) struct ServerSampler {
     /// Asked, and not answered yet.
     waits: bool,
     host: HostReader,
+    segments: Segments,
+    /// What has begun again since the last sample.
+    anew: Anew,
 }
 
 struct Answer {
     counters: Option<ServerCounters>,
-    /// Another one where the server was started again.
-    pid: Option<u32>,
+    again: Option<Again>,
 }
 
 /// Who the server is, once it is connected to.
@@ -81,6 +83,8 @@ impl ServerSampler {
             answers,
             waits: false,
             host: HostReader::new(identity.pid),
+            segments: Segments::default(),
+            anew: Anew::default(),
         })
     }
 
@@ -89,22 +93,31 @@ impl ServerSampler {
         if self.waits {
             // What comes late is of another moment.
             match self.answers.try_recv() {
-                Ok(late) => self.follow(late.pid),
+                Ok(late) => self.follow(late.again),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
             }
         }
         self.waits = self.questions.send(()).is_ok();
         let answer = self.answers.recv_timeout(ANSWER_WITHIN).ok()?;
         self.waits = false;
-        self.follow(answer.pid);
+        self.follow(answer.again);
         answer.counters
     }
 
-    fn follow(&mut self, pid: Option<u32>) {
-        if pid.is_some() && pid != self.pid {
-            self.pid = pid;
-            self.host = HostReader::new(pid);
-        }
+    /// Goes on with the processes of the server that was connected to again.
+    fn follow(&mut self, again: Option<Again>) {
+        let Some(Again { version, pid, anew }) = again else {
+            return;
+        };
+        self.version = version;
+        self.pid = pid;
+        self.host = HostReader::new(pid);
+        self.anew = Anew {
+            server: self.anew.server || anew.server,
+            counts: self.anew.counts || anew.counts,
+            log: self.anew.log || anew.log,
+            process: self.anew.process || anew.process,
+        };
     }
 }
 
@@ -112,15 +125,14 @@ impl Sampler for ServerSampler {
     fn sample(&mut self) -> ServerCounters {
         let mut counters = self.ask().unwrap_or_default();
         self.host.read(&mut counters);
-        counters
+        self.segments.join(counters, std::mem::take(&mut self.anew))
     }
 }
 
 fn serve(reader: &mut ServerReader, asked: &Receiver<()>, answer: &Sender<Answer>) {
     while asked.recv().is_ok() {
-        let counters = reader.read();
-        let pid = reader.pid;
-        if answer.send(Answer { counters, pid }).is_err() {
+        let (counters, again) = reader.read();
+        if answer.send(Answer { counters, again }).is_err() {
             return;
         }
     }

@@ -69,6 +69,16 @@ pub(super) fn document(
     let sent = |count: u64| (committed > 0).then(|| per(count as f64, committed as f64));
     let after = sampler.sample();
     let thread_s = totals.seconds * f64::from(observed.threads);
+    let mut conditions = conditions(
+        &beside.before,
+        &after,
+        beside.strangers_cpu_s,
+        observed.seconds(),
+    );
+    if beside.before.restarts != after.restarts {
+        // What the old server had used has gone over to whoever waited for its end.
+        conditions.strangers_cpu = None;
+    }
     Bench {
         schema: Bench::SCHEMA.to_owned(),
         dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -137,6 +147,7 @@ pub(super) fn document(
         per_transaction: latency.per_transaction,
         errors: totals.errors,
         error_messages: totals.error_messages,
+        reconnects_failed: totals.reconnects_failed,
         retries: totals.retries,
         intended_rollbacks: totals.intended_rollbacks,
         driver: DriverUse {
@@ -153,12 +164,7 @@ pub(super) fn document(
             &observed.counters_end(),
             committed,
         ),
-        conditions: conditions(
-            &beside.before,
-            &after,
-            beside.strangers_cpu_s,
-            observed.seconds(),
-        ),
+        conditions,
         footprint: None,
         series: observed.series.clone(),
         consistency: Vec::new(),

@@ -7,6 +7,7 @@ mod clean;
 mod document;
 mod generate;
 mod keyed;
+mod life;
 mod list;
 mod load;
 mod options;

@@ -201,6 +201,7 @@ fn one(
         seed: arguments.seed,
         reconnect: true,
         think: subject.think,
+        rate: arguments.rate,
         isolation: arguments.isolation,
         spacing: arguments.arrivals.unwrap_or_default(),
         stop: Arc::clone(interrupt.flag()),
@@ -226,10 +227,6 @@ fn one(
     };
     let mut strangers = process::strangers_cpu_s(&pids);
     let mut before = sampler.sample();
-    // Nothing comes between this and the window, so that no queue stands when it opens.
-    if let Some(rate) = arguments.rate {
-        driver.set_open_loop(rate).map_err(|error| failure(&error))?;
-    }
     if let Some(time) = arguments.warm_up {
         printer.step("warming up");
         let warm_up = observe(&mut driver, time, &mut sampler, &mut tell)?;

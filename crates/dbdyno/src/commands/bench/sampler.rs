@@ -1,12 +1,15 @@
 //! What the server counts while the load goes on.
 
-use dbdyno_bench::driver::{ServerCounters, target};
+use std::time::Instant;
+
+use dbdyno_bench::driver::{Anew, DriverError, ServerCounters, target};
 use dbdyno_bench::wire::{Link, Statement, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
 use dbdyno_target::{connection, process};
 use dbdyno_trial::of_postgres;
 
+use super::life::{Life, Told};
 use crate::exit::{Exit, Failure};
 use crate::target::postmaster;
 
@@ -22,6 +25,15 @@ pub(super) struct ServerReader {
     pub(super) pid: Option<u32>,
     connection: Connection,
     reader: Option<Reader>,
+    life: Life,
+}
+
+/// The server that was connected to again: the one that was lost, or what came in its place.
+pub(super) struct Again {
+    pub(super) version: String,
+    pub(super) pid: Option<u32>,
+    /// What of it has begun again.
+    pub(super) anew: Anew,
 }
 
 enum Reader {
@@ -31,32 +43,44 @@ enum Reader {
 
 impl ServerReader {
     pub(super) fn open(connection: &Connection) -> Result<Self, Failure> {
-        let (engine, version, pid, reader) = match connection.engine {
-            Engine::Postgres => postgres(connection)?,
-            Engine::MySql => mysql(connection)?,
-        };
+        let opened = Opened::of(connection)?;
         let again = Connection {
             connect_timeout_s: AGAIN_WITHIN_S,
             ..connection.clone()
         };
         Ok(Self {
-            engine,
-            version,
-            pid,
+            engine: opened.engine,
+            version: opened.version,
+            pid: opened.pid,
             connection: again,
-            reader: Some(reader),
+            reader: Some(opened.reader),
+            life: opened.life,
         })
     }
 
+    /// Goes on with the server that was lost, or with the one that has come in its place.
+    fn take_up(&mut self, opened: Opened) -> Again {
+        let anew = opened.life.since(&self.life);
+        self.life = Life {
+            process: opened.life.process.or(self.life.process),
+            server: opened.life.server,
+        };
+        self.pid = opened.pid.or(self.pid);
+        self.reader = Some(opened.reader);
+        Again {
+            version: opened.version,
+            pid: self.pid,
+            anew,
+        }
+    }
+
     /// None where it does not answer; whoever asks the next time connects again.
-    pub(super) fn read(&mut self) -> Option<ServerCounters> {
-        if self.reader.is_none() {
-            // It was restarted, perhaps: its processes are others then.
-            if let Ok(again) = Self::open(&self.connection) {
-                let connection = self.connection.clone();
-                *self = again;
-                self.connection = connection;
-            }
+    pub(super) fn read(&mut self) -> (Option<ServerCounters>, Option<Again>) {
+        let mut again = None;
+        if self.reader.is_none()
+            && let Ok(opened) = Opened::of(&self.connection)
+        {
+            again = Some(self.take_up(opened));
         }
         let read = match &mut self.reader {
             Some(Reader::Postgres(reader)) => reader.read().ok().map(|read| of_postgres(&read)),
@@ -66,11 +90,33 @@ impl ServerReader {
         if read.is_none() {
             self.reader = None;
         }
-        read
+        (read, again)
     }
 }
 
-type Opened = (&'static str, String, Option<u32>, Reader);
+/// A server as it was found.
+struct Opened {
+    engine: &'static str,
+    version: String,
+    pid: Option<u32>,
+    reader: Reader,
+    life: Life,
+}
+
+impl Opened {
+    fn of(connection: &Connection) -> Result<Self, Failure> {
+        match connection.engine {
+            Engine::Postgres => postgres(connection),
+            Engine::MySql => mysql(connection),
+        }
+    }
+}
+
+/// A process and when it began.
+fn born(pid: Option<u32>) -> Option<(u32, u64)> {
+    let pid = pid?;
+    Some((pid, process::stat(pid)?.start))
+}
 
 fn postgres(to: &Connection) -> Result<Opened, Failure> {
     let mut client = connection::connect(to)
@@ -80,23 +126,33 @@ fn postgres(to: &Connection) -> Result<Opened, Failure> {
         Failure::new(Exit::Usage, message, None)
     };
     const WHO: &str = "SELECT current_setting('server_version_num')::int, \
-                       split_part(current_setting('server_version'), ' ', 1)";
+                       split_part(current_setting('server_version'), ' ', 1), \
+                       pg_catalog.pg_postmaster_start_time()::text, \
+                       (SELECT stats_reset::text FROM pg_catalog.pg_stat_bgwriter)";
     let row = client
         .query_one(WHO, &[])
         .map_err(|error| refused(&error))?;
     let number = u32::try_from(row.get::<_, i32>(0)).unwrap_or(0);
     let version = row.get(1);
+    let told = Told::Postgres {
+        started: row.get(2),
+        counted_since: row.get(3),
+    };
     let pid = postmaster(&mut client);
     client
         .batch_execute("SET statement_timeout = '1s'")
         .map_err(|error| refused(&error))?;
     let reader = CounterReader::new(client, number).map_err(|error| refused(&error))?;
-    Ok((
-        "PostgreSQL",
+    Ok(Opened {
+        engine: "PostgreSQL",
         version,
         pid,
-        Reader::Postgres(Box::new(reader)),
-    ))
+        reader: Reader::Postgres(Box::new(reader)),
+        life: Life {
+            server: told,
+            process: born(pid),
+        },
+    })
 }
 
 fn mysql(to: &Connection) -> Result<Opened, Failure> {
@@ -104,10 +160,11 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
         let hint = error.hint().map(str::to_owned);
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
-    let failed = |error: WireError| {
-        let message = format!("cannot connect to {}: {error}", to.display());
-        let hint = "check that the server runs, and the user, password and database";
-        Failure::usage(message, hint)
+    let failed = |source: WireError| {
+        let server = to.display();
+        let error = DriverError::Connect { server, source };
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Usage, error.to_string(), hint)
     };
     let mut link = Link::open(&target).map_err(failed)?;
     let mut version = String::new();
@@ -123,8 +180,29 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
     };
     // `10.11.19-MariaDB-0+deb12u1` says more than people do.
     let short = version.split('-').next().unwrap_or(&version).to_owned();
+    let mut up_s = 0;
+    link.rows("SHOW GLOBAL STATUS LIKE 'Uptime'", |mut row| {
+        row.skip()?;
+        up_s = row.text()?.parse().unwrap_or(0);
+        Ok(())
+    })
+    .map_err(failed)?;
+    let told = Told::MySql {
+        up_s,
+        at: Instant::now(),
+    };
     let status = Status::new(link).map_err(failed)?;
-    Ok((engine, short, peer(to), Reader::MySql(Box::new(status))))
+    let pid = peer(to);
+    Ok(Opened {
+        engine,
+        version: short,
+        pid,
+        reader: Reader::MySql(Box::new(status)),
+        life: Life {
+            server: told,
+            process: born(pid),
+        },
+    })
 }
 
 /// Who listens at the socket, as the kernel says.

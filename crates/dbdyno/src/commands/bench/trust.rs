@@ -25,6 +25,7 @@ pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
     let all = [
         nothing_done(run),
         errors(run),
+        restarted(run),
         queue(run),
         saturated(run),
         unsteady(run),
@@ -71,6 +72,20 @@ fn errors(run: &Bench) -> Option<Warning> {
             "mend what the errors name: a rate beside so many of them says little",
             read_only_hint,
         ),
+    )
+}
+
+fn restarted(run: &Bench) -> Option<Warning> {
+    let often = match run.server.restarts.filter(|restarts| *restarts > 0)? {
+        1 => "once".to_owned(),
+        restarts => format!("{} times", number::count(restarts)),
+    };
+    warn(
+        format!(
+            "the server was restarted {often}: the rate has a gap, and what the server did right \
+             before its end is not counted"
+        ),
+        "look at the end of the server's log for why it stopped",
     )
 }
 
@@ -206,6 +221,16 @@ mod tests {
                     ..sound()
                 },
                 "given up",
+            ),
+            (
+                Bench {
+                    server: ServerUse {
+                        restarts: Some(2),
+                        ..sound().server
+                    },
+                    ..sound()
+                },
+                "restarted 2 times",
             ),
             (
                 Bench {
