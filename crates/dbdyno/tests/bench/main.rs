@@ -3,6 +3,7 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod asked;
 mod kept;
 mod keyed;
 mod layouts;

@@ -47,6 +47,8 @@ pub(super) fn run(
         return generate::run(&workload, connection.engine, threads, printer, interrupt);
     }
     if arguments.replace {
+        let workload = &arguments.data.workload;
+        clean::agree(workload, &named, &connection, arguments.yes, printer)?;
         clean::make_room(&named, &connection)?;
     }
     // The loader looks at the flag, cancels its statements and says what is left behind.
