@@ -14,6 +14,7 @@ mod read_only;
 mod refusals;
 mod restart;
 mod sbtest;
+mod schema;
 mod script;
 mod sysbench;
 mod think;
