@@ -121,6 +121,18 @@ pub struct ServerUse {
     pub write_bytes: Option<u64>,
     pub dead_tuples: Option<u64>,
     pub database_bytes: Option<u64>,
+    /// How far the checkpoint of InnoDB's redo log moved on.
+    pub checkpoint_moved_bytes: Option<u64>,
+    /// What of that log was behind its checkpoint at the end.
+    pub checkpoint_age_bytes: Option<u64>,
+    /// Of InnoDB's buffer pool, at the beginning.
+    pub dirty_pages_before: Option<u64>,
+    /// And at the end.
+    pub dirty_pages: Option<u64>,
+    /// Written back by InnoDB.
+    pub pages_flushed: Option<u64>,
+    /// InnoDB's own, those of its redo log among them.
+    pub fsyncs: Option<u64>,
     /// How often the server was seen to have been restarted, where that is watched. The figures
     /// beside it are then the sums of its lives; what it did right before an end is in none.
     pub restarts: Option<u64>,

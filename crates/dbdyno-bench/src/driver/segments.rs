@@ -28,6 +28,8 @@ pub struct Segments {
     checkpoints_requested: Count<u64>,
     blocks_hit: Count<u64>,
     blocks_read: Count<u64>,
+    pages_flushed: Count<u64>,
+    fsyncs: Count<u64>,
     server_cpu_s: Count<f64>,
     server_read_bytes: Count<u64>,
     server_write_bytes: Count<u64>,
@@ -49,6 +51,8 @@ impl Segments {
             ),
             (&mut self.blocks_hit, &mut read.blocks_hit),
             (&mut self.blocks_read, &mut read.blocks_read),
+            (&mut self.pages_flushed, &mut read.pages_flushed),
+            (&mut self.fsyncs, &mut read.fsyncs),
         ] {
             count.go_on(read, anew.counts);
         }

@@ -33,6 +33,12 @@ pub fn server_use(before: &ServerCounters, after: &ServerCounters, transactions:
         write_bytes: rise(before.server_write_bytes, after.server_write_bytes),
         dead_tuples: after.dead_tuples,
         database_bytes: after.database_bytes,
+        checkpoint_moved_bytes: rise(before.checkpoint_position, after.checkpoint_position),
+        checkpoint_age_bytes: after.checkpoint_age_bytes,
+        dirty_pages_before: before.dirty_pages,
+        dirty_pages: after.dirty_pages,
+        pages_flushed: rise(before.pages_flushed, after.pages_flushed),
+        fsyncs: rise(before.fsyncs, after.fsyncs),
         restarts: rise(before.restarts, after.restarts),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::run::Latency;
 use dbdyno_model::{Bench, Fact, Footprint};
 
-use super::{limits, reconnects};
+use super::{innodb, limits, reconnects};
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
@@ -246,6 +246,9 @@ fn server(run: &Bench, cpu: &str) -> String {
             plural(timed + requested, "checkpoint"),
             number::count(requested)
         ));
+    }
+    if run.target.engine != "PostgreSQL" {
+        parts.extend(innodb::parts(server));
     }
     if let Some(bytes) = server.write_bytes {
         parts.push(format!("{} written", number::bytes(bytes)));

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod asked;
+mod innodb;
 mod kept;
 mod keyed;
 mod layouts;

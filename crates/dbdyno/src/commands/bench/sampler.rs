@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use dbdyno_bench::driver::{Anew, DriverError, ServerCounters, target};
-use dbdyno_bench::wire::{Link, Statement, WireError};
+use dbdyno_bench::wire::{Link, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
 use dbdyno_target::{connection, process};
 use dbdyno_trial::of_postgres;
 
+use super::innodb::Status;
 use super::life::{Life, Told};
 use crate::exit::{Exit, Failure};
 use crate::target::postmaster;
@@ -211,41 +212,4 @@ fn peer(to: &Connection) -> Option<u32> {
         return None;
     };
     process::listener(socket)
-}
-
-/// InnoDB's counters.
-struct Status {
-    link: Link,
-    statement: Statement,
-}
-
-impl Status {
-    fn new(mut link: Link) -> Result<Self, WireError> {
-        const COUNTERS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
-            ('Innodb_os_log_written', 'Innodb_buffer_pool_read_requests', \
-             'Innodb_buffer_pool_reads')";
-        let statement = link.prepare(COUNTERS)?;
-        Ok(Self { link, statement })
-    }
-
-    fn read(&mut self) -> Result<ServerCounters, WireError> {
-        let (mut redo, mut requests, mut reads) = (None, None, None);
-        self.link.rows_of(&self.statement, |mut row| {
-            let place = match row.text()? {
-                "Innodb_os_log_written" => &mut redo,
-                "Innodb_buffer_pool_reads" => &mut reads,
-                _ => &mut requests,
-            };
-            *place = row.text()?.parse::<u64>().ok();
-            Ok(())
-        })?;
-        Ok(ServerCounters {
-            wal_bytes: redo,
-            blocks_read: reads,
-            blocks_hit: requests
-                .zip(reads)
-                .map(|(requests, reads)| requests.saturating_sub(reads)),
-            ..ServerCounters::default()
-        })
-    }
 }
