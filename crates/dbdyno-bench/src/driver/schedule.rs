@@ -231,9 +231,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// What tells a Poisson process: of counts in slices of time, the mean is that of the rate and
-        /// the variance is the mean, and no slice knows of the one before. Bounds are of six and more
-        /// standard deviations for 2,000 slices.
+        /// What tells a Poisson process: of counts in slices of time, the mean is that of the rate
+        /// and the variance is the mean, and no slice knows of the one before. Bounds are of six and
+        /// more standard deviations for 2,000 slices.
         #[test]
         fn arrivals_by_chance_keep_the_rate_and_slices_are_independent(
             seed: u64,

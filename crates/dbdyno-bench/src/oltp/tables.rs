@@ -12,8 +12,8 @@ use crate::wire::{Link, WireError};
 /// In their order.
 const COLUMNS: [&str; 4] = ["id", "k", "c", "pad"];
 
-/// Begins the comment of each table that a load of ours makes; what was loaded follows. It goes with
-/// the table, so that one that sysbench makes under the same name later has none.
+/// Begins the comment of each table that a load of ours makes; what was loaded follows. It goes
+/// with the table, so that one that sysbench makes under the same name later has none.
 const MARK: &str = "dbdyno: ";
 
 /// A table of sysbench's name.

@@ -218,6 +218,7 @@ fn plausible(footprint: &Footprint, config: &Config, rows: u64) {
         "{footprint:?}"
     );
     assert!(footprint.bytes_per_row().is_some_and(|bytes| bytes > 108.0));
+    assert!(footprint.cache_bytes.is_some_and(|bytes| bytes > 1 << 20));
     assert!(!footprint.fills.is_empty());
     for fill in &footprint.fills {
         let share = fill.fill.get();

@@ -180,3 +180,50 @@ fn needs_mysql_what_tables_hold_is_read_back() {
         are_read_back(&mysql::database(&server, "read_back"));
     }
 }
+
+/// Each kind in a database of its own, both ways of sending it.
+fn are_driven(connection: &Connection, kind: Kind) {
+    for table in [1, 2] {
+        prepare(connection, table, 1_000);
+    }
+    let any = Config {
+        segments: TERMINALS,
+        ..Config::new(kind)
+    };
+    let theirs = read_back(connection, &any, &Expected::default()).unwrap();
+    assert_eq!((theirs.tables, theirs.table_size), (2, 1_000));
+    let failed = failing(connection, &theirs, When::AfterLoad);
+    assert_eq!(failed, BTreeSet::new(), "{kind:?}");
+    for pipelined in [false, true] {
+        let config = Config {
+            pipelined,
+            ..theirs
+        };
+        assert_eq!(run(connection, &config), u64::from(TERMINALS * EACH));
+        let failed = failing(connection, &config, When::AfterRun);
+        assert_eq!(failed, BTreeSet::new(), "{config:?}");
+    }
+    assert!(!clean(connection, &theirs).unwrap());
+}
+
+#[test]
+fn every_kind_runs_on_tables_of_sysbench() {
+    for binaries in all_binaries() {
+        let running = start(binaries);
+        for kind in Kind::ALL {
+            let name = kind.name().replace('-', "_");
+            are_driven(&running.database(&name), kind);
+        }
+    }
+}
+
+#[test]
+fn needs_mysql_every_kind_runs_on_tables_of_sysbench() {
+    for binaries in &MySqlBinaries::all() {
+        let server = mysql::start(binaries);
+        for kind in Kind::ALL {
+            let name = kind.name().replace('-', "_");
+            are_driven(&mysql::database(&server, &name), kind);
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod layouts;
 mod loads;
 mod procedures;
 mod resume;
+mod sysbench;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};

@@ -176,6 +176,7 @@ pub(super) fn inserts() -> Bench {
                     fill: Fact::unknown("extension pgstattuple is not installed", origin),
                 },
             ],
+            cache_bytes: Some(128 << 20),
         }),
         ..closed()
     }

@@ -439,6 +439,16 @@ mod tests {
     }
 
     #[test]
+    fn arrivals_by_chance_are_told() {
+        let by_chance = Bench {
+            arrivals: Some("poisson".into()),
+            ..fixtures::overloaded()
+        };
+        let page = bench_page(&by_chance, 120, Style::Plain);
+        assert!(page.contains("5,000 TPS asked for by chance, "), "{page}");
+    }
+
+    #[test]
     fn checks_that_say_nothing_do_not_count_as_held() {
         let mut run = fixtures::overloaded();
         run.consistency[0].detail = Some("does not apply".to_owned());

@@ -225,8 +225,8 @@ pub(crate) struct BenchRun {
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
 
-    /// How they follow each other: uniform (if not given), evenly, so that what waits is waiting for the
-    /// server alone; or poisson, each by chance, as sysbench and pgbench let them arrive
+    /// How they follow each other: uniform (if not given), evenly, so that what waits is waiting for
+    /// the server alone; or poisson, each by chance, as sysbench and pgbench let them arrive
     #[arg(long, value_name = "uniform|poisson", requires = "rate", value_parser = arrivals)]
     pub(crate) arrivals: Option<Spacing>,
 

@@ -7,7 +7,8 @@ use dbdyno_bench::oltp::Distribution;
 /// More statements of a kind are no transaction of anybody's.
 const MOST: i64 = 10_000;
 
-/// What sysbench's workloads are made of. What is not given is as sysbench has it, or as the tables say.
+/// What sysbench's workloads are made of. What is not given is as sysbench has it, or as the tables
+/// say.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of oltp-* and select-random-*")]
 pub(crate) struct Sbtest {

@@ -3,6 +3,7 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod arrivals;
 mod asked;
 mod innodb;
 mod kept;

@@ -12,6 +12,7 @@ mod life;
 mod list;
 mod load;
 mod options;
+mod pages;
 mod run;
 mod sampler;
 mod sbtest;

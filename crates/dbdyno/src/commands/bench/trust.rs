@@ -8,7 +8,7 @@ use dbdyno_model::run::ServerUse;
 use dbdyno_report::number;
 use dbdyno_stats::{LEAST_IN_BATCH, MIN_BATCHES};
 
-use super::users;
+use super::{pages, users};
 
 /// A driver thread that is busier than that makes its terminals wait.
 const SATURATED: f64 = 0.8;
@@ -37,6 +37,7 @@ pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
     ];
     let mut all: Vec<Warning> = all.into_iter().flatten().collect();
     all.extend(users::warnings(run));
+    all.extend(pages::warnings(run));
     all
 }
 
