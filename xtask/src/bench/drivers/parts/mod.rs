@@ -84,7 +84,14 @@ impl Context<'_> {
     /// TPC-C's data of ours.
     fn load_ours(&self, site: &mut Site) -> Result<(), Absent> {
         site.have(ours::DATABASE, |site| {
-            ours::load(site, Transport::Socket, ours::DATABASE).map(drop)
+            ours::load(site, Transport::Socket, ours::DATABASE, true).map(drop)
+        })
+    }
+
+    /// The same without foreign keys.
+    fn load_keyless(&self, site: &mut Site) -> Result<(), Absent> {
+        site.have(ours::KEYLESS, |site| {
+            ours::load(site, Transport::Socket, ours::KEYLESS, false).map(drop)
         })
     }
 
