@@ -156,7 +156,10 @@ pub(super) fn document(
                 .filter(|_| committed > 0)
                 .map(|s| per(s * 1e6, committed as f64)),
             threads: observed.threads,
-            peak_rss_bytes: process::own_peak_rss_bytes().filter(|_| beside.has_own_peak),
+            peak_rss_bytes: match beside.has_own_peak {
+                true => process::own_peak_rss_bytes(),
+                false => None,
+            },
         },
         driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
         server: server_use(
