@@ -1,11 +1,10 @@
 //! A private MySQL or MariaDB server from unpacked packages: nothing is installed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use dbdyno_model::{Address, Connection, Engine, SslMode};
@@ -107,21 +106,17 @@ impl MySqlBinaries {
         let account = site.account.as_ref();
         let owner = account.map_or_else(|| "own".to_owned(), |account| account.uid.to_string());
         let kept = self.root.join(format!("initialised-{owner}"));
-        {
-            // MariaDB's script has failed beside another one.
-            static ALONE: Mutex<()> = Mutex::new(());
-            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-            if !kept.exists() {
-                let making = self.root.join(format!("initialising-{}", process::id()));
-                fs::create_dir(&making).unwrap();
-                site.own(&making);
-                self.initialise(site, &making);
-                // Another process may have been quicker.
-                if fs::rename(&making, &kept).is_err() {
-                    fs::remove_dir_all(&making).unwrap();
-                }
-            }
+        // MariaDB's script has failed beside another one; another program's tests may be making it too.
+        let alone = File::create(self.root.join("initialising.lock")).unwrap();
+        alone.lock().unwrap();
+        if !kept.exists() {
+            let making = self.root.join(format!("initialising-{}", process::id()));
+            fs::create_dir(&making).unwrap();
+            site.own(&making);
+            self.initialise(site, &making);
+            fs::rename(&making, &kept).unwrap();
         }
+        drop(alone);
         let mut copy = Command::new("cp");
         copy.args(["-a", "--reflink=auto"]).arg(&kept).arg(data);
         assert!(copy.status().unwrap().success(), "{copy:?}");

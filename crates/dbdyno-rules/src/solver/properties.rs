@@ -9,7 +9,9 @@ use proptest::prelude::*;
 
 use super::{gate, humane, memory_with, plan};
 use crate::formulas::memory::budget_bytes;
-use crate::testing::{configure, declare_tpcc, healthy, postgres, setting, with_statistics_of_days};
+use crate::testing::{
+    configure, declare_tpcc, healthy, postgres, setting, with_statistics_of_days,
+};
 use crate::{Checked, check};
 
 const MIB: u64 = 1 << 20;

@@ -8,12 +8,17 @@ use super::options::{self, Named};
 use super::sbtest;
 use crate::cli::BenchClean;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
-pub(super) fn run(arguments: &BenchClean, printer: &Printer) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &BenchClean,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let (data, tpcc) = (&arguments.stored.data, &arguments.stored.tpcc);
     let named = options::named(data)?;
-    let connection = options::connection(data)?;
+    let connection = options::connection(data, interrupt)?;
     let expected = options::expected(tpcc, 1);
     if matches!(named, Named::Tpcc) {
         // What cannot be read may have to be removed all the same.
