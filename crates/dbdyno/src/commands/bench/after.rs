@@ -100,11 +100,11 @@ fn left_under_way() -> Warning {
     let waited = number::duration(UNDER_WAY.as_secs_f64());
     Warning {
         what: format!(
-            "transactions were still under way {waited} after the end: they were cancelled, and are \
-             in no figure"
+            "transactions were still under way {waited} after the end: they were cancelled, and \
+             are in no figure"
         ),
-        next: "find out what they wait for: a lock that somebody holds, or a statement that is longer \
-               than the run"
+        next: "find out what they wait for: a lock that somebody holds, or a statement that is \
+               longer than the run"
             .to_owned(),
     }
 }
