@@ -33,6 +33,9 @@ pub struct Bench {
     /// How transactions are kept apart, by the names that `--isolation` has: the level that was asked
     /// for, else the one that the server gives its sessions. None where it did not say.
     pub isolation: Option<String>,
+    /// By transaction, the level of those that take another one, where none was asked for.
+    #[serde(default)]
+    pub own_isolation: BTreeMap<String, String>,
     pub target: Target,
     /// The machine that the load was driven from.
     pub machine: Machine,
@@ -51,6 +54,8 @@ pub struct Bench {
     pub tps: f64,
     /// The same for each of up to ten equal parts of the window, in their order.
     pub tps_of_windows: Vec<f64>,
+    /// How long each of these parts is: whole seconds. What is left over at the end is in none.
+    pub window_s: Option<f64>,
     /// Rows inserted or selected a second; inserts and selects only.
     pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.

@@ -13,7 +13,8 @@ use dbdyno_trial::{Budget, LEAST_LOAD_S};
 use crate::exit;
 
 pub(crate) use bench::{
-    Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, TpccData, TpccLoad,
+    Bench, BenchAction, BenchClean, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, TpccData,
+    TpccLoad,
 };
 pub(crate) use check::{Check, Collect, Diff, Grants, Level, Reading, Rule, RuleAction};
 pub(crate) use password::PasswordFrom;

@@ -46,6 +46,12 @@ pub enum DriverError {
     Unsent(String),
     #[error("a driver thread ended by itself; this is a defect of dbdyno")]
     Panicked,
+    /// What ended the load while it was measured, with what was measured until then.
+    #[error("{error}")]
+    Broken {
+        error: Box<DriverError>,
+        observed: Option<Box<Observed>>,
+    },
 }
 
 impl DriverError {
@@ -70,6 +76,7 @@ impl DriverError {
             Self::NoUsers(_) => "drive it without think times; tpcc has them",
             Self::Terminals { .. } => "make as many connections as there are terminals",
             Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
+            Self::Broken { error, .. } => return error.hint(),
             Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,
         })
     }
@@ -77,9 +84,19 @@ impl DriverError {
     /// What was measured before the error.
     pub fn observed(&self) -> Option<&Observed> {
         match self {
-            Self::ServerGone { observed, .. } | Self::Interrupted { observed } => {
-                observed.as_deref()
-            }
+            Self::ServerGone { observed, .. }
+            | Self::Interrupted { observed }
+            | Self::Broken { observed, .. } => observed.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same, taken out of it.
+    pub fn take_observed(&mut self) -> Option<Observed> {
+        match self {
+            Self::ServerGone { observed, .. }
+            | Self::Interrupted { observed }
+            | Self::Broken { observed, .. } => observed.take().map(|observed| *observed),
             _ => None,
         }
     }

@@ -232,10 +232,27 @@ impl Driver {
 
     /// Ends the load after the transactions under way.
     pub fn stop(mut self) -> Result<Stopped, DriverError> {
+        self.wind_down(None)?;
+        self.sum_up()
+    }
+
+    /// The same, but what is still under way after that time is cancelled; none then.
+    pub fn stop_within(mut self, limit: Duration) -> Result<Option<Stopped>, DriverError> {
+        match self.wind_down(Some(Instant::now() + limit))? {
+            true => self.sum_up().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Begins nothing more, and waits for what is under way; whether it ended before the deadline.
+    fn wind_down(&mut self, deadline: Option<Instant>) -> Result<bool, DriverError> {
         self.change_pace(Pace::Stop);
         while !self.threads.iter().all(JoinHandle::is_finished) {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(DriverError::Interrupted { observed: None });
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(false);
             }
             match self.events.recv_timeout(Duration::from_millis(20)) {
                 Ok(Event::Fatal(fatal)) if self.gone.is_none() => {
@@ -248,6 +265,11 @@ impl Driver {
                 _ => {}
             }
         }
+        Ok(true)
+    }
+
+    /// After its threads have ended.
+    fn sum_up(mut self) -> Result<Stopped, DriverError> {
         let mut stopped = Stopped {
             seconds: self.load_started.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
@@ -346,8 +368,8 @@ fn first_pace(options: &Options, load_started: Instant) -> Pace {
     match (options.think, options.rate) {
         (Some(_), _) => Pace::Think,
         (None, Some(rate_tps)) => {
-            let schedule =
-                Schedule::new(load_started, rate_tps, options.spacing, options.seed);
+            let (spacing, seed) = (options.spacing, options.seed);
+            let schedule = Schedule::new(load_started, rate_tps, spacing, seed);
             Pace::Open(Arc::new(schedule))
         }
         (None, None) => Pace::Closed,

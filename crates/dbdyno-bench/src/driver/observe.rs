@@ -98,7 +98,10 @@ impl Driver {
                 reason,
                 observed: Some(Box::new(observed)),
             }),
-            Ending::Lost(error) => Err(error),
+            Ending::Lost(error) => Err(DriverError::Broken {
+                error: Box::new(error),
+                observed: Some(Box::new(observed)),
+            }),
         }
     }
 
@@ -190,6 +193,7 @@ impl Driver {
         let mut second = difference(mark, &now);
         second.at_s = self.since_load(at);
         second.phase = phase;
+        second.cut_to_s = (!whole).then(|| (at - mark.at).as_secs_f64());
         let record = Record {
             begin_s: self.since_load(mark.at),
             end_s: second.at_s,

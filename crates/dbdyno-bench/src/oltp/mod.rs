@@ -29,7 +29,7 @@ pub use kind::{Kind, UnknownKind};
 pub(crate) use load::generate;
 pub use load::{clean, load, resume};
 pub use load_error::LoadError;
-pub use stored::{Expected, ReadBackError, Survey, read_back, survey};
+pub use stored::{Expected, ReadBackError, Survey, is_left, read_back, survey};
 pub use tables::name as table_name;
 pub use terminal::Terminal;
 

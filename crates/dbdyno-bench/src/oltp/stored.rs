@@ -41,6 +41,14 @@ pub fn survey(connect: &Connection) -> Result<Survey, ClientError> {
     Ok(survey)
 }
 
+/// Whether a load of ours has left tables, or the record of one. Blocks, as [`survey`] does.
+pub fn is_left(connect: &Connection) -> Result<bool, ClientError> {
+    let mut link = tables::open(connect)?;
+    let record = present(&mut link, connect.engine, &[LEDGER])?;
+    let found = tables::found(&mut link, connect.engine)?;
+    Ok(!record.is_empty() || found.values().any(Found::is_ours))
+}
+
 /// The tables are not such that anything could run on them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod cut;
 mod ends;
 mod failures;
 mod isolation;

@@ -30,7 +30,7 @@ pub(crate) enum BenchAction {
     /// Check the data by the workload's own conditions
     Verify(BenchStored),
     /// Remove a workload's tables
-    Clean(BenchStored),
+    Clean(BenchClean),
 }
 
 impl BenchAction {
@@ -40,7 +40,8 @@ impl BenchAction {
             Self::List => false,
             Self::Load(load) => load.quiet,
             Self::Run(run) => run.quiet,
-            Self::Verify(stored) | Self::Clean(stored) => stored.quiet,
+            Self::Verify(stored) => stored.quiet,
+            Self::Clean(clean) => clean.stored.quiet,
         }
     }
 }
@@ -114,6 +115,17 @@ pub(crate) struct BenchStored {
     pub(crate) tpcc: TpccData,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct BenchClean {
+    /// Do not ask before tables are removed
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    // Behind the other, which would come under its headings.
+    #[command(flatten)]
+    pub(crate) stored: BenchStored,
+}
+
 /// What a load of TPC-C makes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of tpcc")]
@@ -168,6 +180,10 @@ pub(crate) struct BenchLoad {
     /// First remove what an earlier load of dbdyno left there
     #[arg(long)]
     pub(crate) replace: bool,
+
+    /// Do not ask before tables are removed
+    #[arg(long, requires = "replace")]
+    pub(crate) yes: bool,
 
     /// Go on with a load that was stopped or killed; takes the options that it was begun with
     #[arg(long, conflicts_with = "replace")]

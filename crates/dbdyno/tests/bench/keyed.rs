@@ -86,7 +86,7 @@ fn inserts_and_selects_take_from_the_data_what_they_are_not_told() {
     assert_eq!(selects["rows_per_s"], selects["tps"]);
     let verified = bench.does(&["verify", "inserts", "{}"]);
     assert!(!verified.contains("FAILS"), "{verified}");
-    let cleaned = bench.does(&["clean", "inserts", "{}"]);
+    let cleaned = bench.does(&["clean", "inserts", "{}", "--yes"]);
     assert!(cleaned.contains("are removed"), "{cleaned}");
 }
 

@@ -4,17 +4,21 @@
 #![allow(clippy::unwrap_used)]
 
 mod arrivals;
+mod asked;
 mod innodb;
+mod kept;
 mod keyed;
 mod layouts;
 mod loads;
 mod options;
+mod own_level;
 mod read_only;
 mod refusals;
+mod restart;
 mod sbtest;
+mod schema;
 mod script;
 mod sysbench;
-mod restart;
 mod think;
 mod tpcc;
 

@@ -22,18 +22,18 @@ fn what_a_read_only_server_refuses_is_told_with_the_next_step() {
     bench.running.client().batch_execute(&set).unwrap();
 
     for arguments in [
-        &["load", "oltp-insert", "{}", "--replace"][..],
-        &["load", "tpcc", "{}", "--replace"],
+        &["load", "oltp-insert", "{}", "--replace", "--yes"][..],
+        &["load", "tpcc", "{}", "--replace", "--yes"],
         &["load", "friends", "{}", "--rows", "2000"],
-        &["load", "inserts", "{}", "--rows", "1000", "--replace"],
+        &["load", "inserts", "{}", "--rows", "1000", "--replace", "--yes"],
         &["load", &script, "{}"],
         &["run", "tpcc", "{}"],
         &["run", "tpcc", "{}", "--mode", "procedures"],
         &["run", "oltp-read-write", "{}"],
         &["run", "inserts", "{}"],
-        &["clean", "tpcc", "{}"],
-        &["clean", "inserts", "{}"],
-        &["clean", "oltp-insert", "{}"],
+        &["clean", "tpcc", "{}", "--yes"],
+        &["clean", "inserts", "{}", "--yes"],
+        &["clean", "oltp-insert", "{}", "--yes"],
     ] {
         let output = bench.run(arguments);
         let errors = stderr(&output);

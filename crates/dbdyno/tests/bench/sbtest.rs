@@ -47,11 +47,11 @@ fn all_that_a_load_made_is_replaced_and_removed_without_being_told_how_much() {
     let load = ["load", "oltp-insert", "{}", "--table-size", "100"];
     bench.does(&[&load[..], &["--tables", "3"]].concat());
     let three = bench.objects();
-    bench.does(&[&load[..], &["--replace"]].concat());
+    bench.does(&[&load[..], &["--replace", "--yes"]].concat());
     // A table with its sequence and its two indexes each.
     assert_eq!(bench.objects() * 3, three);
-    bench.does(&[&load[..], &["--tables", "3", "--replace"]].concat());
-    let cleaned = bench.does(&["clean", "oltp-read-only", "{}"]);
+    bench.does(&[&load[..], &["--tables", "3", "--replace", "--yes"]].concat());
+    let cleaned = bench.does(&["clean", "oltp-read-only", "{}", "--yes"]);
     assert!(cleaned.contains("are removed"), "{cleaned}");
     assert_eq!(bench.objects(), 0);
 }
@@ -75,7 +75,7 @@ fn a_run_takes_from_the_tables_how_many_they_are_and_how_large() {
     bench.refuses(&[&run[..], &["--tables", "2"]].concat(), "sbtest2 is missing");
     let verified = bench.does(&["verify", "oltp-insert", "{}"]);
     assert!(!verified.contains("FAILS"), "{verified}");
-    bench.does(&["clean", "oltp-insert", "{}"]);
+    bench.does(&["clean", "oltp-insert", "{}", "--yes"]);
 
     prepare(&bench, 3, 400);
     let theirs = description(bench.does(&run));

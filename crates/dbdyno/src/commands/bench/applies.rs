@@ -117,9 +117,8 @@ pub(super) fn check(action: &BenchAction) -> Result<(), Failure> {
         BenchAction::List => return Ok(()),
         BenchAction::Load(load) => (&load.data, of_load(load)),
         BenchAction::Run(run) => (&run.data, of_run(run)),
-        BenchAction::Verify(stored) | BenchAction::Clean(stored) => {
-            (&stored.data, of_stored(stored))
-        }
+        BenchAction::Verify(stored) => (&stored.data, of_stored(stored)),
+        BenchAction::Clean(clean) => (&clean.stored.data, of_stored(&clean.stored)),
     };
     let named = options::named(data)?;
     let misplaced = OPTIONS.iter().find(|(option, families)| {

@@ -1,6 +1,8 @@
 //! `dbdyno bench`: loads, drives, checks and cleans one server.
 
+mod after;
 mod applies;
+mod aside;
 mod clean;
 mod document;
 mod generate;
@@ -18,6 +20,7 @@ mod think;
 mod trust;
 mod users;
 mod verify;
+mod written;
 
 use crate::cli::{Bench, BenchAction};
 use crate::exit::Failure;

@@ -1,13 +1,13 @@
-//! What the server and this machine count while the load goes on.
+//! What the server counts while the load goes on.
 
 use std::time::Instant;
 
-use dbdyno_bench::driver::{Anew, DriverError, Sampler, Segments, ServerCounters, target};
+use dbdyno_bench::driver::{Anew, DriverError, ServerCounters, target};
 use dbdyno_bench::wire::{Link, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
 use dbdyno_target::{connection, process};
-use dbdyno_trial::{HostReader, of_postgres};
+use dbdyno_trial::of_postgres;
 
 use super::innodb::Status;
 use super::life::{Life, Told};
@@ -17,8 +17,8 @@ use crate::target::postmaster;
 /// How long a server that went away may keep its observer waiting.
 const AGAIN_WITHIN_S: u64 = 1;
 
-/// A server's identity and its counters.
-pub(super) struct ServerSampler {
+/// A server's identity and its counters. It stays on the thread that opened it.
+pub(super) struct ServerReader {
     /// `PostgreSQL`, `MySQL` or `MariaDB`.
     pub(super) engine: &'static str,
     pub(super) version: String,
@@ -26,9 +26,15 @@ pub(super) struct ServerSampler {
     pub(super) pid: Option<u32>,
     connection: Connection,
     reader: Option<Reader>,
-    host: HostReader,
     life: Life,
-    segments: Segments,
+}
+
+/// The server that was connected to again: the one that was lost, or what came in its place.
+pub(super) struct Again {
+    pub(super) version: String,
+    pub(super) pid: Option<u32>,
+    /// What of it has begun again.
+    pub(super) anew: Anew,
 }
 
 enum Reader {
@@ -36,7 +42,7 @@ enum Reader {
     MySql(Box<Status>),
 }
 
-impl ServerSampler {
+impl ServerReader {
     pub(super) fn open(connection: &Connection) -> Result<Self, Failure> {
         let opened = Opened::of(connection)?;
         let again = Connection {
@@ -49,35 +55,33 @@ impl ServerSampler {
             pid: opened.pid,
             connection: again,
             reader: Some(opened.reader),
-            host: HostReader::new(opened.pid),
             life: opened.life,
-            segments: Segments::default(),
         })
     }
 
-    /// Goes on with the server that was lost, or with the one that has come in its place, and says
-    /// what of it has begun again.
-    fn take_up(&mut self, opened: Opened) -> Anew {
+    /// Goes on with the server that was lost, or with the one that has come in its place.
+    fn take_up(&mut self, opened: Opened) -> Again {
         let anew = opened.life.since(&self.life);
         self.life = Life {
             process: opened.life.process.or(self.life.process),
             server: opened.life.server,
         };
-        self.version = opened.version;
         self.pid = opened.pid.or(self.pid);
         self.reader = Some(opened.reader);
-        self.host = HostReader::new(self.pid);
-        anew
+        Again {
+            version: opened.version,
+            pid: self.pid,
+            anew,
+        }
     }
-}
 
-impl Sampler for ServerSampler {
-    fn sample(&mut self) -> ServerCounters {
-        let mut anew = Anew::default();
+    /// None where it does not answer; whoever asks the next time connects again.
+    pub(super) fn read(&mut self) -> (Option<ServerCounters>, Option<Again>) {
+        let mut again = None;
         if self.reader.is_none()
             && let Ok(opened) = Opened::of(&self.connection)
         {
-            anew = self.take_up(opened);
+            again = Some(self.take_up(opened));
         }
         let read = match &mut self.reader {
             Some(Reader::Postgres(reader)) => reader.read().ok().map(|read| of_postgres(&read)),
@@ -87,9 +91,7 @@ impl Sampler for ServerSampler {
         if read.is_none() {
             self.reader = None;
         }
-        let mut counters = read.unwrap_or_default();
-        self.host.read(&mut counters);
-        self.segments.join(counters, anew)
+        (read, again)
     }
 }
 
