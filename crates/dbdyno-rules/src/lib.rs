@@ -15,6 +15,7 @@ pub mod replication;
 pub mod rule;
 pub mod schema;
 mod scope;
+mod seen;
 pub mod solver;
 mod sql;
 #[cfg(test)]

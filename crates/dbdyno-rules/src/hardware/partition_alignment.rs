@@ -30,7 +30,8 @@ use dbdyno_model::host::{BlockDevice, BlockDeviceKind};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::storage::SECTOR_BYTES;
-use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, settle};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.partition_alignment",
@@ -54,11 +55,13 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let devices = block_devices(host(facts)?)?;
     let partitions: Vec<&BlockDevice> = devices
-        .into_iter()
+        .all
+        .iter()
+        .copied()
         .filter(|device| device.kind == BlockDeviceKind::Partition)
         .collect();
     if partitions.is_empty() {
-        return Err(Outcome::NotApplicable(
+        return devices.or_unread(Outcome::NotApplicable(
             "the storage is not partitioned".to_owned(),
         ));
     }
@@ -81,7 +84,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "start of {}: not collected",
                 partition.name
             ))),
-            None => Ok(Outcome::Ok),
+            None => devices.or_unread(Outcome::Ok),
         };
     };
     let (severity, why) = if bytes % PAGE_BYTES == 0 {

@@ -31,7 +31,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
 use dbdyno_model::{Facts, Outcome, Severity};
 
-use crate::rule::{Rule, block_devices, host, need_ref, settle};
+use crate::rule::{Rule, host, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.volatile_cache",
@@ -52,9 +53,9 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let devices = block_devices(host)?;
-    let disks: Vec<&BlockDevice> = devices.iter().copied().filter(|d| is_disk(d)).collect();
+    let disks: Vec<&BlockDevice> = devices.all.iter().copied().filter(|d| is_disk(d)).collect();
     if disks.is_empty() {
-        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        let names: Vec<&str> = devices.all.iter().map(|device| device.name.as_str()).collect();
         return Err(Outcome::Unknown(format!(
             "write cache: the disks under {} are not visible",
             names.join(", ")
@@ -77,7 +78,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )));
         }
     }
-    Ok(Outcome::Ok)
+    devices.or_unread(Outcome::Ok)
 }
 
 fn is_disk(device: &BlockDevice) -> bool {

@@ -28,7 +28,8 @@ use dbdyno_model::host::{Host, Tuned};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{assignments, of_tuned, plain};
-use crate::rule::{FindingExt, Rule, block_devices, host, need_ref, settle};
+use crate::rule::{FindingExt, Rule, host, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.tuned_conflict",
@@ -161,7 +162,7 @@ fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
 fn read_ahead(host: &Host, tuned: &Tuned) -> Option<Conflict> {
     let (value, file) = setting(tuned, "disk", &["readahead"])?;
     let kib: u64 = value.parse().ok()?;
-    let devices = block_devices(host).ok()?;
+    let devices = block_devices(host).ok()?.all;
     // On rotating disks long scans gain from it.
     let is_solid = devices
         .iter()

@@ -57,7 +57,7 @@ pub(crate) fn active_backends(facts: &Facts) -> u64 {
     pool.max(seen).min(may_connect).max(1)
 }
 
-/// Storage under the write-ahead log: its own, else the data directory's.
+/// Storage under the write-ahead log; no other stands for it.
 pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
     let host = facts
         .host
@@ -65,7 +65,6 @@ pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
         .ok_or("the server runs on another machine")?;
     host.wal
         .value()
-        .or(host.data.value())
         .ok_or_else(|| host.wal.why_unknown().unwrap_or("unknown").to_owned())
 }
 
@@ -145,6 +144,15 @@ mod tests {
         facts.intent.active_connections = None;
         facts.intent.cpus = Some(64);
         assert_eq!(active_backends(&facts), 100, "never more than may connect");
+    }
+
+    #[test]
+    fn the_datas_volume_does_not_stand_for_the_logs() {
+        let mut facts = healthy();
+        assert!(wal_storage(&facts).is_ok());
+        let unseen = Fact::unknown("permission denied", "/proc/self/mountinfo");
+        facts.host.as_mut().unwrap().wal = unseen;
+        assert_eq!(wal_storage(&facts), Err("permission denied".to_owned()));
     }
 
     #[test]
