@@ -68,7 +68,8 @@ pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
         .ok_or_else(|| host.wal.why_unknown().unwrap_or("unknown").to_owned())
 }
 
-/// Whether the data lies on turning disks; unknown unless every disk under it says so.
+/// Whether the data lies on turning disks; unknown unless every disk under it says so. A virtual
+/// disk that says it turns only shows what the hypervisor left at its default.
 pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
     const NAME: &str = "rotational disks";
     let Some(host) = &facts.host else {
@@ -95,6 +96,14 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
         .filter_map(|device| device.rotational.get())
         .collect();
     if known.contains(&true) {
+        let virtualisation = host.virtualisation.value();
+        if virtualisation.is_none_or(|found| found.kind != "none") {
+            let why = virtualisation.map_or("is not known to be a real one", |_| "is virtual");
+            return Fact::unknown(
+                format!("a disk says that it turns, but the machine {why}: its host decides"),
+                NAME,
+            );
+        }
         return Fact::known(true, "/sys/block/*/queue/rotational");
     }
     if known.is_empty() || known.len() < disks.len() {
@@ -107,7 +116,7 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
 mod tests {
     use super::*;
     use crate::formulas::GIB;
-    use crate::testing::healthy;
+    use crate::testing::{healthy, on_bare_metal};
 
     #[test]
     fn the_user_s_cap_wins_over_the_host() {
@@ -174,6 +183,9 @@ mod tests {
         edit(&mut silent, Fact::default());
         assert_eq!(rotational(&silent).get(), None);
         edit(&mut facts, Fact::known(true, "test"));
+        let why = rotational(&facts);
+        assert!(why.why_unknown().is_some_and(|why| why.contains("virtual")));
+        on_bare_metal(&mut facts);
         assert_eq!(rotational(&facts).get(), Some(true));
     }
 
