@@ -9,6 +9,7 @@ pub mod formulas;
 pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
+mod paste;
 pub mod postgres;
 pub mod query;
 pub mod replication;
