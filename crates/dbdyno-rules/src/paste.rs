@@ -82,6 +82,11 @@ impl PasteExt for Finding {
     }
 
     fn udev(self, device: &str, attribute: &str, value: impl Display) -> Self {
+        // Facts may come from anywhere, and a quote in a name would end the line's.
+        let device: String = device
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "_-.!".contains(c) { c } else { '?' })
+            .collect();
         let line = format!(
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{device}\", \
              ATTR{{{attribute}}}=\"{value}\""
@@ -95,7 +100,7 @@ impl PasteExt for Finding {
             "udevadm control --reload".to_owned(),
             format!(
                 "udevadm trigger --action=change --subsystem-match=block --sysname-match={}",
-                word(device)
+                word(&device)
             ),
         ])
     }
@@ -284,6 +289,8 @@ pub(crate) mod tests {
             ["ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"none\""]
         );
         assert_pasted(&action);
+        let odd = self::action(empty().udev("a\", RUN+=\"b", "queue/scheduler", "none"));
+        assert_pasted(&odd);
     }
 
     #[test]
