@@ -9,12 +9,14 @@ pub mod formulas;
 pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
+mod paste;
 pub mod postgres;
 pub mod query;
 pub mod replication;
 pub mod rule;
 pub mod schema;
 mod scope;
+mod seen;
 pub mod solver;
 mod sql;
 #[cfg(test)]

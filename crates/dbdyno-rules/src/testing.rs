@@ -5,6 +5,7 @@ use dbdyno_model::postgres::Setting;
 use dbdyno_model::{Fact, Facts, Finding, Outcome};
 
 use crate::Rule;
+use crate::paste::tests::assert_pasted;
 
 /// Facts captured from a healthy 2-CPU virtual machine with PostgreSQL 15 at its defaults.
 pub(crate) fn healthy() -> Facts {
@@ -16,7 +17,10 @@ pub(crate) fn healthy() -> Facts {
 
 pub(crate) fn finding(rule: &Rule, facts: &Facts) -> Finding {
     match (rule.check)(facts) {
-        Outcome::Finding(finding) => *finding,
+        Outcome::Finding(finding) => {
+            finding.host_actions.iter().for_each(assert_pasted);
+            *finding
+        }
         other => panic!("{}: expected a finding, got {other:?}", rule.id),
     }
 }
@@ -88,6 +92,13 @@ pub(crate) fn setting<'a>(facts: &'a mut Facts, name: &str) -> &'a mut Setting {
 
 pub(crate) fn host(facts: &mut Facts) -> &mut Host {
     facts.host.as_mut().expect("the captured facts have a host")
+}
+
+/// Nothing but the machine itself is below the facts.
+pub(crate) fn on_bare_metal(facts: &mut Facts) {
+    let kind = "none".to_owned();
+    let virtualisation = dbdyno_model::host::Virtualisation { kind };
+    host(facts).virtualisation = Fact::known(virtualisation, "/proc/cpuinfo");
 }
 
 /// Changes the storage under data and write-ahead log.

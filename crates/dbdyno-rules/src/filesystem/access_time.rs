@@ -24,7 +24,9 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, settle, storages};
+use crate::paste::{PasteExt, word};
+use crate::rule::{FindingExt, Rule, host, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.access_time",
@@ -42,15 +44,15 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
-    let strict = storages(host)?.into_iter().find(|storage| {
+    let storages = storages(host(facts)?)?;
+    let strict = storages.all.iter().find(|storage| {
         !storage
             .mount_options
             .iter()
             .any(|option| CHEAP.contains(&option.as_str()))
     });
     let Some(storage) = strict else {
-        return Ok(Outcome::Ok);
+        return storages.or_unread(Outcome::Ok);
     };
     let mount = &storage.mount_point;
     Ok(RULE
@@ -60,11 +62,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence(
             "mount options",
             storage.mount_options.join(","),
-            &host.data.origin,
+            storage.origin,
         )
         .host_action(
             format!("add noatime to {mount} in /etc/fstab, then: mount -o remount,noatime {mount}"),
             Needs::Remount,
+        )
+        .run([format!("mount -o remount,noatime {}", word(mount))])
+        .host_action(
+            format!("and for the next boot: add noatime to the options of {mount} in /etc/fstab"),
+            Needs::Online,
         )
         .into_outcome())
 }

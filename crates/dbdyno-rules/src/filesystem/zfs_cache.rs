@@ -28,7 +28,9 @@ use std::collections::BTreeMap;
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle, storages};
+use crate::paste::PasteExt;
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
+use crate::seen::storages;
 use crate::solver::memory_with;
 
 pub(super) const RULE: Rule = Rule {
@@ -43,6 +45,7 @@ pub(super) const RULE: Rule = Rule {
 /// Tenths of the memory that the two may have together.
 const MOST_TENTHS: u64 = 9;
 const LEAST_CACHE_BYTES: u64 = 64 << 20;
+const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -51,11 +54,13 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
     let host = host(facts)?;
-    if !storages(host)?
+    let storages = storages(host)?;
+    if !storages
+        .all
         .iter()
         .any(|storage| storage.filesystem == "zfs")
     {
-        return Err(Outcome::NotApplicable("nothing lies on ZFS".to_owned()));
+        return storages.or_unread(Outcome::NotApplicable("nothing lies on ZFS".to_owned()));
     }
     if host.container.get() == Some(true) {
         return Err(Outcome::NotApplicable(
@@ -72,15 +77,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     }
     let left = most.saturating_sub(wants);
-    let action = if left < LEAST_CACHE_BYTES {
-        "lower shared_buffers first: they leave no room for any cache of ZFS's".to_owned()
-    } else {
-        format!(
-            "echo {left} > /sys/module/zfs/parameters/zfs_arc_max, and to keep it: options zfs \
-             zfs_arc_max={left} in /etc/modprobe.d/zfs.conf"
-        )
-    };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "ZFS may cache {} and the server's settings may take {}, of {} memory",
             humane_bytes(cache),
@@ -89,8 +86,24 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("c_max", cache, &host.zfs_cache_max_bytes.origin)
-        .evidence("MemTotal", total, &host.memory.total_bytes.origin)
-        .host_action(action, Needs::Online)
+        .evidence("MemTotal", total, &host.memory.total_bytes.origin);
+    if left < LEAST_CACHE_BYTES {
+        let words = "lower shared_buffers first: they leave no room for any cache of ZFS's";
+        return Ok(finding.host_action(words, Needs::Restart).into_outcome());
+    }
+    Ok(finding
+        .host_action(
+            format!(
+                "echo {left} > {PARAMETER}, and to keep it: options zfs zfs_arc_max={left} in \
+                 /etc/modprobe.d/90-dbdyno.conf"
+            ),
+            Needs::Online,
+        )
+        .file(
+            "/etc/modprobe.d/90-dbdyno.conf",
+            [format!("options zfs zfs_arc_max={left}")],
+        )
+        .run([format!("echo {left} > {PARAMETER}")])
         .into_outcome())
 }
 

@@ -16,7 +16,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Containers. A line that sets 0 leaves that form to the other one and is not counted.
+//! Containers. A line that sets 0 leaves that form to the other one and is not counted, nor is one
+//! of tuned's that only raises or lowers what is there.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/sysctl/vm.html>
@@ -26,6 +27,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{Assignment, assignments};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -51,7 +53,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             let name = format!("{stem}_{form}");
             all.iter()
                 .enumerate()
-                .rfind(|(_, one)| one.name == name && one.value != "0")
+                .rfind(|(_, one)| one.name == name && one.value != "0" && one.sign.is_none())
         };
         if let (Some(ratio), Some(bytes)) = (of("ratio"), of("bytes")) {
             let (winner, loser) = if ratio.0 > bytes.0 {
@@ -77,6 +79,7 @@ fn both(winner: &Assignment, loser: &Assignment) -> Outcome {
         format!("remove {} from {}", loser.name, loser.place),
         Needs::Online,
     )
+    .run(loser.commented())
     .into_outcome()
 }
 
@@ -99,6 +102,10 @@ mod tests {
         assert_eq!(
             finding.host_actions[0].action,
             "remove vm.dirty_bytes from /etc/sysctl.d/50-site.conf:1"
+        );
+        assert_eq!(
+            finding.host_actions[0].commands,
+            ["sed -i '1{/vm.dirty_bytes/s/^/# /;}' /etc/sysctl.d/50-site.conf"]
         );
     }
 

@@ -17,7 +17,8 @@
 //!
 //! ## When it does not apply
 //! Hosts without huge pages, `huge_pages` on (the server would not have started) or off. Before 15
-//! the server does not say how many pages it needs; only a pool that nobody uses is found then.
+//! the server does not say how many pages it needs: the size of its shared mapping does, where it is
+//! visible; else only a pool that nobody uses is found.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-preset.html>
@@ -26,7 +27,9 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::huge_pages_size::{Pool, pages_needed};
+use super::huge_pages_legacy::mapped;
+use super::huge_pages_size::{Pool, TAKEN, pages_needed};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -56,17 +59,23 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ("on", _) | (_, Some("on")) => return Ok(Outcome::Ok),
         _ => {}
     }
-    let memory = &host(facts)?.memory;
+    let host = host(facts)?;
+    let memory = &host.memory;
     let pool = Pool::read(memory)?;
     if pool.total == 0 {
         return Err(Outcome::NotApplicable(
             "the host reserves no huge pages".to_owned(),
         ));
     }
-    let needed = pages_needed(server, &pool);
+    // What it takes, and what to reserve for it.
+    let needed = if server.major() < 15 {
+        mapped(host, &pool).map(|mapped| (mapped.pages, mapped.wanted))
+    } else {
+        pages_needed(server, &pool).map(|pages| (pages, pages))
+    };
     let in_use = match &needed {
         _ if status == Some("off") => false,
-        Ok(needed) => pool.used() >= *needed,
+        Ok((pages, _)) => pool.used() >= *pages,
         // Nobody uses any, so neither does the server.
         Err(_) if pool.used() == 0 => false,
         Err(why) => return Err(why.clone()),
@@ -76,27 +85,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let idle = pool.idle();
     let page = humane_bytes(pool.page_bytes);
-    let (wants, action) = match needed {
-        Ok(needed) if needed > idle => (
-            format!(", and the server needs {needed}"),
-            format!(
-                "vm.nr_hugepages = {} in /etc/sysctl.d/90-dbdyno.conf, then restart the server",
-                pool.used() + needed
-            ),
-        ),
-        Ok(needed) => (
-            format!(", and the server needs {needed}"),
-            "restart the server; if it falls back again, raise the hugetlb limit of its cgroup"
-                .to_owned(),
-        ),
-        Err(_) => (
-            String::new(),
-            "raise vm.nr_hugepages above the postmaster's VmPeak / Hugepagesize, then restart the \
-             server"
-                .to_owned(),
-        ),
+    let wants = match &needed {
+        Ok((pages, _)) => format!(", and the server needs {pages}"),
+        Err(_) => String::new(),
     };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "huge_pages = try fell back to 4 KiB pages: {idle} of {} huge pages of {page} are \
              idle{wants}",
@@ -107,15 +100,38 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             pool.total,
             &memory.huge_pages_total.origin,
         )
-        .evidence("idle huge pages", idle, &memory.huge_pages_free.origin)
-        .host_action(action, Needs::Restart)
-        .into_outcome())
+        .evidence("idle huge pages", idle, &memory.huge_pages_free.origin);
+    let finding = match needed {
+        Ok((_, wanted)) if wanted > idle => {
+            let pages = pool.used().saturating_add(wanted);
+            finding
+                .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
+                .costing(TAKEN)
+        }
+        Ok(_) => finding.host_action(
+            "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",
+            Needs::Restart,
+        ),
+        Err(_) if server.major() < 15 => finding.host_action(
+            "run check as root or as the server's user, who see how large its shared mapping is: \
+             that gives the number",
+            Needs::Online,
+        ),
+        Err(_) => finding.host_action(
+            "reserve more huge pages of the size that huge_page_size asks for, then restart the \
+             server",
+            Needs::Restart,
+        ),
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
+    use crate::testing::{
+        finding, healthy, not_applicable, ok, postgres, process, set, unknown,
+    };
     use dbdyno_model::{Fact, Facts};
 
     /// The healthy server needs 72 pages.
@@ -176,6 +192,30 @@ mod tests {
     fn who_uses_the_pages_of_an_older_server_is_unknown() {
         let mut facts = with_pages(60, 50, 0);
         facts.postgres.as_mut().unwrap().version_num = 140_022;
-        assert!(unknown(&RULE, &facts).contains("PostgreSQL 14 does not have it"));
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "the server's shared mapping: not collected"
+        );
+    }
+
+    /// Nobody else gives another number for the same pool.
+    #[test]
+    fn an_older_servers_mapping_says_how_many_it_needs() {
+        let mut facts = with_pages(60, 60, 0);
+        postgres(&mut facts).version_num = 140_022;
+        let asks = |facts: &Facts| finding(&RULE, facts).host_actions[0].action.clone();
+        assert!(asks(&facts).starts_with("run check as root"));
+        process(&mut facts, |process| {
+            process.shared_memory_bytes = Fact::known(200 << 20, "/proc/4242/maps");
+        });
+        // A hundred, and one for the rounding of a restart.
+        assert!(asks(&facts).starts_with("vm.nr_hugepages = 101 in"));
+        // In pages of 8 kB: 8 GiB.
+        set(&mut facts, "shared_buffers", "1048576");
+        let legacy = crate::catalogue()
+            .into_iter()
+            .find(|rule| rule.id == "kernel.huge_pages_legacy")
+            .unwrap();
+        not_applicable(&legacy, &facts);
     }
 }

@@ -30,6 +30,7 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::memory::page_table_saving_bytes;
+use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
 };
@@ -45,6 +46,8 @@ pub(super) const RULE: Rule = Rule {
 
 const LARGE_BUFFERS_BYTES: u64 = 8 << 30;
 const PAGE_TABLES_SHARE: f64 = 0.02;
+/// What reserved pages cost.
+pub(super) const TAKEN: &str = "the reserved pages are lost to page cache and processes";
 
 /// The host's huge pages of the default size.
 pub(super) struct Pool {
@@ -151,13 +154,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             pool.total,
             &memory.huge_pages_total.origin,
         )
-        .host_action(
-            format!(
-                "vm.nr_hugepages = {needed} in /etc/sysctl.d/90-dbdyno.conf, then restart the \
-                 server"
-            ),
-            Needs::Restart,
-        )
+        .sysctl(&[("vm.nr_hugepages", needed)], Needs::Restart)
+        .costing(TAKEN)
         .into_outcome())
 }
 

@@ -28,9 +28,11 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, need, server, settle};
+use crate::paste::PasteExt;
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.read_ahead",
@@ -55,8 +57,9 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
-    let devices = block_devices(host(facts)?)?;
-    // The topmost layer decides; a partition has its disk's.
+    let devices = block_devices(host(facts)?)?.all;
+    // The data's, since little of the log is ever read. The topmost layer decides; a partition has
+    // its disk's.
     let top = devices
         .iter()
         .find(|device| device.kind != BlockDeviceKind::Partition);
@@ -84,14 +87,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(kib << 10)
         ))
         .evidence("read_ahead_kb", kib, &top.read_ahead_kib.origin)
-        .host_action(
-            format!(
-                "ACTION==\"add|change\", KERNEL==\"{name}\", \
-                 ATTR{{queue/read_ahead_kb}}=\"{DEFAULT_KIB}\" in \
-                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
-            ),
-            Needs::Online,
-        )
+        .udev(name, "queue/read_ahead_kb", DEFAULT_KIB)
+        .costing("full scans may become slower")
         .into_outcome())
 }
 

@@ -26,9 +26,11 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, block_devices, host, need, need_ref, settle};
+use crate::paste::PasteExt;
+use crate::rule::{FindingExt, Rule, host, need, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.scheduler",
@@ -48,7 +50,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut wrong = Vec::new();
     let mut unknown = None;
     let mut judged = false;
-    for device in block_devices(host)? {
+    let devices = block_devices(host)?;
+    for device in devices.all.iter().copied() {
         match judge(host, device) {
             Ok(None) => {}
             Ok(Some(Judgement::Right)) => judged = true,
@@ -59,8 +62,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if wrong.is_empty() {
         return match unknown {
             Some(why) => Err(why),
-            None if judged => Ok(Outcome::Ok),
-            None => Err(Outcome::NotApplicable(
+            None if judged => devices.or_unread(Outcome::Ok),
+            None => devices.or_unread(Outcome::NotApplicable(
                 "no disk with a queue of its own is seen".to_owned(),
             )),
         };
@@ -82,14 +85,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .severity(severity);
     for (device, better) in wrong {
         let now = need_ref(&device.scheduler, "scheduler")?;
-        finding = finding.evidence("scheduler", now, &device.scheduler.origin).host_action(
-            format!(
-                "ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/scheduler}}=\"{better}\" in \
-                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger",
-                device.name
-            ),
-            Needs::Online,
-        );
+        finding = finding
+            .evidence("scheduler", now, &device.scheduler.origin)
+            .udev(&device.name, "queue/scheduler", better);
     }
     Ok(finding.into_outcome())
 }
@@ -179,8 +177,9 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"the I/O scheduler of sda is bfq and should be mq-deadline");
         assert_eq!(
             finding.host_actions[0].action,
-            "ACTION==\"add|change\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"mq-deadline\" in \
-             /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", \
+             ATTR{queue/scheduler}=\"mq-deadline\" in /etc/udev/rules.d/90-dbdyno.rules, then: \
+             udevadm trigger"
         );
     }
 

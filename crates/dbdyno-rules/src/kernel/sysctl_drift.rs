@@ -28,6 +28,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{Assignment, assignments, last};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -47,7 +48,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let all = assignments(host)?;
     let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
-    let mut drifted: Vec<(&Assignment, i64, &str)> = Vec::new();
+    let mut drifted: Vec<(Assignment, i64, &str)> = Vec::new();
     for name in names {
         if has_other_form(&all, name) {
             continue;
@@ -55,8 +56,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let (Some(wanted), Some(fact)) = (last(&all, name), host.sysctl.get(name)) else {
             continue;
         };
-        if let (Ok(value), Some(now)) = (wanted.value.parse::<i64>(), fact.get())
-            && value != now
+        if let (Ok(_), Some(now)) = (wanted.value.parse::<i64>(), fact.get())
+            && wanted.changes(&now.to_string())
         {
             drifted.push((wanted, now, fact.origin.as_str()));
         }
@@ -84,11 +85,19 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .iter()
         .map(|(wanted, now, _)| format!("{} = {now}", wanted.name))
         .collect();
+    let mut commands = vec!["sysctl --system"];
+    if drifted.iter().any(|(wanted, ..)| wanted.by_tuned) {
+        commands.push("systemctl restart tuned");
+    }
     Ok(finding
         .host_action(
+            format!("apply the files: {}", commands.join(" && ")),
+            Needs::Online,
+        )
+        .run(commands)
+        .host_action(
             format!(
-                "apply the files (sysctl --system), or keep what is: {} in a file of /etc/sysctl.d \
-                 that sorts last",
+                "or keep what is: {} in a file of /etc/sysctl.d that sorts last",
                 lines.join(", ")
             ),
             Needs::Online,
@@ -121,9 +130,24 @@ mod tests {
         let finding = finding(&RULE, &configured(&[("vm.swappiness", "1")], &[], true));
         insta::assert_snapshot!(finding.message, @"the kernel has other values than the next boot: vm.swappiness is 60, and /etc/sysctl.d/50-site.conf:1 makes it 1");
         assert_eq!(
-            finding.host_actions[0].action,
-            "apply the files (sysctl --system), or keep what is: vm.swappiness = 60 in a file of \
-             /etc/sysctl.d that sorts last"
+            finding.host_actions[1].action,
+            "or keep what is: vm.swappiness = 60 in a file of /etc/sysctl.d that sorts last"
+        );
+    }
+
+    #[test]
+    fn a_profile_that_only_raises_is_content_with_more() {
+        // The stock profile of a Red Hat has this, and the kernel's own value is 4096.
+        let mut facts = configured(&[], &[("sysctl", "net.core.somaxconn", ">2048")], true);
+        let backlog = |now| Fact::known(now, "/proc/sys/net/core/somaxconn");
+        let name = "net.core.somaxconn".to_owned();
+        host(&mut facts).sysctl.insert(name.clone(), backlog(4096));
+        ok(&RULE, &facts);
+        host(&mut facts).sysctl.insert(name, backlog(128));
+        assert!(
+            finding(&RULE, &facts)
+                .message
+                .contains("net.core.somaxconn is 128, and tuned's")
         );
     }
 

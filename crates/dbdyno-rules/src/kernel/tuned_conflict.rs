@@ -7,9 +7,11 @@
 //!
 //! ## Why it matters
 //! tuned starts late in the boot and writes over what was there. With `reapply_sysctl`, its default,
-//! it then applies /etc/sysctl.d again, so that those files win; without it they lose, and a value
-//! that somebody set and tested is gone after the next boot. What tuned does to huge pages and
-//! read-ahead it does again at each start, whatever tmpfiles.d and udev rules say.
+//! it then applies /etc/sysctl.d and /etc/sysctl.conf again, so that those files win; without it
+//! they lose, and a value that somebody set and tested is gone after the next boot. A value that the
+//! profile only raises or lowers (`>2048`) contradicts nothing that is beyond it already. What tuned
+//! does to huge pages and read-ahead it does again at each start, whatever tmpfiles.d and udev rules
+//! say.
 //!
 //! ## What to do
 //! Decide on one owner: put the values into a profile of your own that includes the present one.
@@ -27,8 +29,10 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, Tuned};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::{assignments, of_tuned, plain};
-use crate::rule::{FindingExt, Rule, block_devices, host, need_ref, settle};
+use super::owners::{Sign, assignments, of_tuned, signed};
+use crate::paste::PasteExt;
+use crate::rule::{FindingExt, Rule, host, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.tuned_conflict",
@@ -39,6 +43,7 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("tuned_conflict.rs"),
 };
 
+const PROFILE_FILE: &str = "/etc/tuned/dbdyno/tuned.conf";
 const MOST_READ_AHEAD_KIB: u64 = 512;
 const DEFAULT_READ_AHEAD_KIB: u64 = 128;
 
@@ -71,13 +76,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let of_file = all
             .iter()
             .rfind(|one| !one.by_tuned && one.name == of_profile.name);
-        let Some(of_file) = of_file.filter(|one| one.value != of_profile.value) else {
+        let Some(of_file) = of_file.filter(|one| of_profile.changes(&one.value)) else {
             continue;
         };
         conflicts.push(Conflict {
             words: format!(
-                "{} = {} where {} has {}",
-                of_profile.name, of_profile.value, of_file.place, of_file.value
+                "{} {} where {} has {}",
+                of_profile.name,
+                of_profile.words(),
+                of_file.place,
+                of_file.value
             ),
             value: of_profile.value,
             place: of_profile.place,
@@ -107,7 +115,9 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     } else {
         "tuned wins at the next boot, because reapply_sysctl is off"
     };
+    let include = format!("include={}", profile.replace(' ', ","));
     let mut sections: Vec<String> = Vec::new();
+    let mut file: Vec<&str> = vec!["[main]", &include];
     for section in ["[sysctl]", "[vm]", "[disk]"] {
         let lines: Vec<&str> = conflicts
             .iter()
@@ -116,6 +126,8 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
             .collect();
         if !lines.is_empty() {
             sections.push(format!("{section} {}", lines.join("; ")));
+            file.push(section);
+            file.extend(lines);
         }
     }
     let mut finding = RULE.finding(format!(
@@ -128,22 +140,24 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     finding
         .host_action(
             format!(
-                "/etc/tuned/dbdyno/tuned.conf with [main] include={}; {}; then: tuned-adm profile \
-                 dbdyno",
-                profile.replace(' ', ","),
+                "{PROFILE_FILE} with [main] {include}; {}; then: tuned-adm profile dbdyno",
                 sections.join("; ")
             ),
             Needs::Online,
         )
+        .file(PROFILE_FILE, file)
+        .run(["tuned-adm profile dbdyno"])
         .into_outcome()
 }
 
+/// A value that the profile assigns or raises to, and its file.
 fn setting<'a>(tuned: &'a Tuned, section: &str, names: &[&str]) -> Option<(&'a str, &'a str)> {
-    tuned
+    let setting = tuned
         .settings
         .iter()
-        .rfind(|setting| setting.section == section && names.contains(&setting.name.as_str()))
-        .map(|setting| (plain(&setting.value), setting.file.as_str()))
+        .rfind(|setting| setting.section == section && names.contains(&setting.name.as_str()))?;
+    let (sign, value) = signed(&setting.value);
+    (sign != Some(Sign::Lowers)).then_some((value, setting.file.as_str()))
 }
 
 fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
@@ -161,7 +175,7 @@ fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
 fn read_ahead(host: &Host, tuned: &Tuned) -> Option<Conflict> {
     let (value, file) = setting(tuned, "disk", &["readahead"])?;
     let kib: u64 = value.parse().ok()?;
-    let devices = block_devices(host).ok()?;
+    let devices = block_devices(host).ok()?.all;
     // On rotating disks long scans gain from it.
     let is_solid = devices
         .iter()
@@ -195,6 +209,24 @@ mod tests {
             finding.host_actions[0].action,
             "/etc/tuned/dbdyno/tuned.conf with [main] include=postgresql; [sysctl] vm.swappiness = \
              1; then: tuned-adm profile dbdyno"
+        );
+    }
+
+    #[test]
+    fn a_profile_that_only_raises_agrees_with_more() {
+        let backlog = |of_file| {
+            configured(
+                &[("net.core.somaxconn", of_file)],
+                &[("sysctl", "net.core.somaxconn", ">2048")],
+                false,
+            )
+        };
+        ok(&RULE, &backlog("4096"));
+        let finding = finding(&RULE, &backlog("128"));
+        assert!(
+            finding
+                .message
+                .contains("sets net.core.somaxconn at least 2048 where /etc/sysctl.d/")
         );
     }
 
