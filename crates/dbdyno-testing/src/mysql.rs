@@ -77,6 +77,10 @@ impl MySqlBinaries {
         }
     }
 
+    pub fn is_mariadb(&self) -> bool {
+        self.is_mariadb
+    }
+
     /// The server's program with the libraries that it was built with.
     fn server(&self) -> Command {
         let Some(linker) = &self.linker else {
@@ -170,10 +174,12 @@ impl MySqlBinaries {
 #[derive(Debug)]
 pub struct MySql {
     child: Child,
+    /// As it was started, and is started again.
+    command: Command,
     socket: PathBuf,
     port: u16,
     /// Outlives the server.
-    _place: Place,
+    place: Place,
 }
 
 impl MySql {
@@ -212,9 +218,10 @@ impl MySql {
             if is_ready(&mut child, &socket) {
                 return Self {
                     child,
+                    command,
                     socket,
                     port,
-                    _place: place,
+                    place,
                 };
             }
             end(&mut child);
@@ -226,6 +233,19 @@ impl MySql {
             "{} does not start:\n{}",
             binaries.root.display(),
             tail(&log)
+        );
+    }
+
+    /// Kills the server, and starts it again on the same data, socket and port.
+    pub fn crash(&mut self) {
+        end(&mut self.child);
+        let child = self.command.spawn();
+        self.child = child.unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
+        assert!(
+            is_ready(&mut self.child, &self.socket),
+            "{:?} does not start again:\n{}",
+            self.command,
+            tail(&self.place.root.join("log"))
         );
     }
 
