@@ -113,14 +113,18 @@ fn ten_thousand_sleepers_are_woken_once_each() {
     const SLEEPERS: u32 = 10_000;
     let _alone = alone();
     let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
-    let woken = Cell::new(0_u32);
+    let (slept, woken) = (Cell::new(0_u32), Cell::new(0_u32));
     let first = Instant::now() + Duration::from_millis(300);
     let sleep = async |index: u32| {
         let due = first + Duration::from_micros(20) * index;
         reactor.wake_at(due);
-        while Instant::now() < due {
+        // A machine that stood still may be past it.
+        let mut sleeps = Instant::now() < due;
+        slept.set(slept.get() + u32::from(sleeps));
+        while sleeps {
             reactor.pause().await;
             woken.set(woken.get() + 1);
+            sleeps = Instant::now() < due;
         }
     };
     let go_on = |()| ControlFlow::Continue(());
@@ -131,5 +135,6 @@ fn ten_thousand_sleepers_are_woken_once_each() {
             || ControlFlow::Continue(()),
         )
         .unwrap();
-    assert!((1..=SLEEPERS).contains(&woken.get()), "{}", woken.get());
+    assert!(slept.get() > 0);
+    assert_eq!(woken.get(), slept.get());
 }
