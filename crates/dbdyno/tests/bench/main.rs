@@ -5,7 +5,9 @@
 
 mod keyed;
 mod layouts;
+mod list;
 mod loads;
+mod open_files;
 mod options;
 mod read_only;
 mod think;
