@@ -3,14 +3,17 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod cycle;
 mod keyed;
 mod layouts;
 mod list;
 mod loads;
+mod mysql;
 mod open_files;
 mod options;
 mod read_only;
 mod think;
+mod versions;
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
