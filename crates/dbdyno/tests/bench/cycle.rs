@@ -140,7 +140,7 @@ fn is_whole(server: &Server, run: &Value) {
     let statements = number(run, "/statements_per_transaction");
     let trips = number(run, "/round_trips_per_transaction");
     assert!(
-        trips >= 1.0 && trips < statements,
+        (1.0..statements).contains(&trips),
         "{trips} for {statements}"
     );
     for used in [
