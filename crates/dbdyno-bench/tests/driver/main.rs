@@ -6,6 +6,7 @@
 mod ends;
 mod failures;
 mod isolation;
+mod killed;
 mod mysql;
 mod pace;
 mod reconnect;

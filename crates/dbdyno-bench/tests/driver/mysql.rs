@@ -14,7 +14,7 @@ use dbdyno_bench::wire::Link;
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::{MySql, MySqlBinaries};
 
-use super::reconnect::killed_under_load;
+use super::killed::killed_under_load;
 use super::{alone, observe, script};
 
 /// A server whose process may be killed: what it has written is the kernel's then, on disk or not.
