@@ -11,9 +11,24 @@ pub(crate) fn root() -> PathBuf {
         .unwrap_or_default()
 }
 
+/// Cargo as it was called for this task, without what it told this task of its own package: build scripts that look at
+/// that would run again, and all that stands on them be compiled again.
+pub(crate) fn cargo_command() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let own = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+        if own
+            .iter()
+            .any(|own| name.to_string_lossy().starts_with(own))
+        {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    run(Command::new(cargo).args(arguments))
+    run(cargo_command().args(arguments))
 }
 
 /// Runs to the end, output shown.
@@ -44,7 +59,7 @@ pub(crate) fn read(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn describe(command: &Command) -> String {
+pub(crate) fn describe(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words
         .map(|word| word.to_string_lossy().into_owned())

@@ -1,5 +1,9 @@
 //! `cargo xtask test`: fetches what the tests need, says what cannot run here, runs the rest.
 
+mod programs;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{browser, command, servers};
@@ -11,21 +15,17 @@ const BROWSER_ONLY: &str = "needs_browser_";
 /// Tests whose names begin so start MySQL or MariaDB.
 const MYSQL_ONLY: &str = "needs_mysql_";
 
+/// Everything, side by side; with arguments, what `cargo test` makes of them.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let servers = servers::fetch()?;
     let root = is_root()?;
     let browser = browser::fetch(root);
     // First without the servers' libraries: they are for the servers, not for the compiler.
     command::cargo(&["test", "--workspace", "--no-run"])?;
-    let mut test = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-    test.args(["test", "--workspace", "--no-fail-fast"]);
-    let directories = std::env::join_paths(&servers.bin_directories).map_err(|e| e.to_string())?;
-    test.env("DBDYNO_TEST_PG_DIRS", directories);
-    // Labs of the tests stay out of the user's.
+    let mut environment = vec![("DBDYNO_TEST_PG_DIRS", joined(&servers.bin_directories)?)];
     if let Some(libraries) = &servers.library_path {
-        test.env("LD_LIBRARY_PATH", libraries);
+        environment.push(("LD_LIBRARY_PATH", libraries.into()));
     }
-    test.args(arguments).arg("--");
     let mut skipped = Vec::new();
     if !root {
         skipped.push(Skipped::new(ROOT_ONLY, "need root")?);
@@ -33,20 +33,31 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if servers.mysql_roots.is_empty() {
         skipped.push(Skipped::new(MYSQL_ONLY, "need MySQL or MariaDB")?);
     } else {
-        let roots = std::env::join_paths(&servers.mysql_roots).map_err(|e| e.to_string())?;
-        test.env("DBDYNO_TEST_MYSQL_ROOTS", roots);
+        environment.push(("DBDYNO_TEST_MYSQL_ROOTS", joined(&servers.mysql_roots)?));
     }
     match browser {
         Ok(browser) => {
-            test.env("DBDYNO_TEST_BROWSER", browser.directory);
-            test.env("DBDYNO_TEST_CHROMIUM", browser.chromium);
+            environment.push(("DBDYNO_TEST_BROWSER", browser.directory.into()));
+            environment.push(("DBDYNO_TEST_CHROMIUM", browser.chromium.into()));
         }
         Err(why) => skipped.push(Skipped::new(BROWSER_ONLY, &format!("open pages: {why}"))?),
     }
-    for skipped in &skipped {
-        test.args(["--skip", skipped.prefix]);
+    let prepare = |command: &mut Command| {
+        command.envs(environment.iter().cloned());
+        for skipped in &skipped {
+            command.args(["--skip", skipped.prefix]);
+        }
+    };
+    if arguments.is_empty() {
+        programs::run(&prepare)?;
+        command::cargo(&["test", "--workspace", "--doc", "--quiet"])?;
+    } else {
+        let mut test = command::cargo_command();
+        test.args(["test", "--workspace", "--no-fail-fast"]);
+        test.args(arguments).arg("--");
+        prepare(&mut test);
+        command::run(&mut test)?;
     }
-    command::run(&mut test)?;
     println!("\nservers tested:");
     for directory in servers.bin_directories.iter().chain(&servers.mysql_roots) {
         println!("  {}", directory.display());
@@ -56,6 +67,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
         tests.iter().for_each(|name| println!("  {name}"));
     }
     Ok(())
+}
+
+fn joined(paths: &[PathBuf]) -> Result<OsString, String> {
+    std::env::join_paths(paths).map_err(|error| error.to_string())
 }
 
 /// Tests that cannot run here, and why.
@@ -80,8 +95,7 @@ fn is_root() -> Result<bool, String> {
 }
 
 fn tests_with(prefix: &str) -> Result<Vec<String>, String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let mut list = Command::new(cargo);
+    let mut list = command::cargo_command();
     list.current_dir(command::root())
         .args(["test", "--workspace", "--", "--list", prefix]);
     let text = command::read(&mut list)?;

@@ -16,6 +16,7 @@ use crate::generate::{Generated, Generator};
 use crate::keys;
 use crate::oltp;
 use crate::script::{self, Script};
+use crate::tables;
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
@@ -227,8 +228,8 @@ impl Workload {
         Ok(match self {
             Self::Tpcc(config, _) => tpcc::generate(&generator, engine, config)?,
             Self::Oltp(config) => oltp::generate(&generator, engine, config)?,
-            Self::Keys(config) => keys::generate(&generator, engine, config)?,
-            Self::Friends(config) => friends::generate(&generator, engine, config)?,
+            Self::Keys(config) => tables::generate(&generator, engine, config)?,
+            Self::Friends(config) => tables::generate(&generator, engine, config)?,
             Self::Script(_) => return Err(LoadError::OwnSetup("generate")),
         })
     }

@@ -15,6 +15,7 @@ mod locale;
 mod lock;
 mod replication;
 mod sequence;
+pub mod standby_names;
 mod statement;
 mod table;
 mod transaction;

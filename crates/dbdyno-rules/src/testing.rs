@@ -1,6 +1,7 @@
 //! Facts that rule tests start from, and the words they assert with.
 
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Raid, Storage};
+use dbdyno_model::postgres::Setting;
 use dbdyno_model::{Fact, Facts, Finding, Outcome};
 
 use crate::Rule;
@@ -72,14 +73,17 @@ pub(crate) fn postgres(facts: &mut Facts) -> &mut dbdyno_model::postgres::Postgr
 
 /// Like `set`, as the owner's configuration file would: such a setting must exist.
 pub(crate) fn configure(facts: &mut Facts, name: &str, value: &str) {
-    assert!(
-        postgres(facts).settings.contains_key(name),
-        "no setting {name}"
-    );
-    set(facts, name, value);
-    if let Some(setting) = postgres(facts).settings.get_mut(name) {
-        setting.source = "configuration file".to_owned();
-    }
+    let setting = setting(facts, name);
+    setting.value = value.to_owned();
+    setting.source = "configuration file".to_owned();
+}
+
+/// One of pg_settings, to be changed in what `set` and `configure` leave alone.
+pub(crate) fn setting<'a>(facts: &'a mut Facts, name: &str) -> &'a mut Setting {
+    postgres(facts)
+        .settings
+        .get_mut(name)
+        .unwrap_or_else(|| panic!("no setting {name}"))
 }
 
 pub(crate) fn host(facts: &mut Facts) -> &mut Host {

@@ -72,6 +72,26 @@ pub(crate) enum Failure<E> {
     Ours(StoreError),
 }
 
+impl<E> Failure<E> {
+    /// In the user's terms, which the database's own errors get from `of_database`.
+    pub(crate) fn explain(
+        self,
+        operation: &'static str,
+        location: &Location,
+        of_database: impl FnOnce(&E) -> StoreError,
+    ) -> StoreError {
+        match self {
+            Self::Database(error) => of_database(&error),
+            Self::Undecoded(message) => StoreError::Damaged {
+                operation,
+                location: location.clone(),
+                message,
+            },
+            Self::Ours(error) => error,
+        }
+    }
+}
+
 impl<E> From<StoreError> for Failure<E> {
     fn from(error: StoreError) -> Self {
         Self::Ours(error)

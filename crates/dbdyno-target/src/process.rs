@@ -104,7 +104,7 @@ pub fn usage(root: u32) -> Option<Usage> {
 }
 
 /// Children and theirs, from the kernel's own lists; falls back to a scan where it keeps none.
-fn descendants(root: u32) -> Vec<u32> {
+pub(crate) fn descendants(root: u32) -> Vec<u32> {
     let Some(text) = children(root) else {
         let tree = tree(root).into_iter();
         return tree.filter(|pid| *pid != root).collect();
@@ -188,6 +188,20 @@ pub fn waited_for_cpu_s() -> Option<f64> {
     Some(seconds(number(13)? + number(14)?))
 }
 
+/// Whether this process may read from its terminal: there is one, and it listens to our process group.
+pub fn is_in_foreground() -> bool {
+    fs::read_to_string("/proc/self/stat").is_ok_and(|text| in_foreground(&text))
+}
+
+fn in_foreground(stat: &str) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // The process group, and the one that the terminal listens to: −1 without a terminal.
+    matches!((fields.get(2), fields.get(5)), (Some(ours), Some(front)) if ours == front)
+}
+
 pub fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| !stat.zombie)
 }
@@ -221,6 +235,16 @@ mod tests {
         assert_eq!(parse_stat(line), Some(expected));
         assert_eq!(parse_stat("42 (cut off"), None);
         assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn only_the_group_that_the_terminal_listens_to_is_in_front() {
+        let with = |terminal: &str| format!("42 (a) b) S 7 42 40 {terminal} 4194304 100 200");
+        assert!(in_foreground(&with("34816 42")));
+        assert!(!in_foreground(&with("34816 40")));
+        assert!(!in_foreground(&with("0 -1")));
+        assert!(!in_foreground("42 (cut off"));
+        assert!(!in_foreground("42 (a) S"));
     }
 
     #[test]

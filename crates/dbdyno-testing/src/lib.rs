@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod daemon;
 mod listening;
 mod mysql;
 mod place;

@@ -2,31 +2,22 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::net::TcpListener;
-use std::os::unix::fs::lchown;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{self, Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::process::{self, Command};
+use std::time::Duration;
 
 use dbdyno_model::{Address, Connection, Engine, SslMode};
-use dbdyno_target::lab::Account;
+use rustix::process::Signal;
 
 use crate::Place;
+use crate::daemon::{Daemon, Site};
 
 /// Roots of unpacked packages, separated by colons.
 const NAMED: &str = "DBDYNO_TEST_MYSQL_ROOTS";
 
-/// With a slow disk and all processors busy.
-const LONGEST_START: Duration = Duration::from_secs(120);
-
 /// The longest path that sockaddr_un takes.
 const LONGEST_SOCKET: usize = 107;
-
-/// Somebody else may take a port between its choice and the server's start.
-const STARTS: usize = 3;
 
 /// One server that tests can run.
 #[derive(Debug, Clone)]
@@ -115,33 +106,28 @@ impl MySqlBinaries {
 
     /// Copies a data directory whose root has no password. Making one takes seconds, so that the first
     /// is kept beside the programs, for as long as they are there.
-    fn copy_data(&self, account: Option<&Account>, data: &Path, log: &Path) {
+    fn copy_data(&self, site: &Site, data: &Path) {
+        let account = site.account.as_ref();
         let owner = account.map_or_else(|| "own".to_owned(), |account| account.uid.to_string());
         let kept = self.root.join(format!("initialised-{owner}"));
-        {
-            // MariaDB's script has failed beside another one.
-            static ALONE: Mutex<()> = Mutex::new(());
-            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-            if !kept.exists() {
-                let making = self.root.join(format!("initialising-{}", process::id()));
-                fs::create_dir(&making).unwrap();
-                if let Some(account) = account {
-                    lchown(&making, Some(account.uid), Some(account.gid)).unwrap();
-                }
-                self.initialise(account, &making, log);
-                // Another process may have been quicker.
-                if fs::rename(&making, &kept).is_err() {
-                    fs::remove_dir_all(&making).unwrap();
-                }
-            }
+        // MariaDB's script has failed beside another one; another program's tests may be making it too.
+        let alone = File::create(self.root.join("initialising.lock")).unwrap();
+        alone.lock().unwrap();
+        if !kept.exists() {
+            let making = self.root.join(format!("initialising-{}", process::id()));
+            fs::create_dir(&making).unwrap();
+            site.own(&making);
+            self.initialise(site, &making);
+            fs::rename(&making, &kept).unwrap();
         }
+        drop(alone);
         let mut copy = Command::new("cp");
         copy.args(["-a", "--reflink=auto"]).arg(&kept).arg(data);
         assert!(copy.status().unwrap().success(), "{copy:?}");
     }
 
     /// Makes a data directory whose root has no password.
-    fn initialise(&self, account: Option<&Account>, data: &Path, log: &Path) {
+    fn initialise(&self, site: &Site, data: &Path) {
         let mut command = if self.is_mariadb {
             let mut script = Command::new(self.root.join("usr/bin/mariadb-install-db"));
             script
@@ -159,27 +145,17 @@ impl MySqlBinaries {
             server
         };
         command.arg(format!("--datadir={}", data.display()));
-        let status = prepare(&mut command, account, log).status();
-        let made = status.is_ok_and(|status| status.success());
-        assert!(
-            made,
-            "{} does not initialise:\n{}",
-            self.root.display(),
-            tail(log)
-        );
+        site.initialise(&mut command);
     }
 }
 
 /// A running server with a place of its own. Dropping it kills the server.
 #[derive(Debug)]
 pub struct MySql {
-    child: Child,
-    /// As it was started, and is started again.
-    command: Command,
+    daemon: Daemon,
     socket: PathBuf,
-    port: u16,
     /// Outlives the server.
-    place: Place,
+    _place: Place,
 }
 
 impl MySql {
@@ -187,23 +163,18 @@ impl MySql {
     /// port of 127.0.0.1.
     pub fn start(binaries: &MySqlBinaries, set: &[(&str, &str)]) -> Self {
         let place = Place::new("mysql");
-        let account = Account::for_server().unwrap();
-        let home = place.root.join("server");
-        fs::create_dir(&home).unwrap();
-        if let Some(account) = &account {
-            lchown(&home, Some(account.uid), Some(account.gid)).unwrap();
-        }
-        let (log, socket) = (place.root.join("log"), home.join("s"));
+        let site = Site::below(&place);
+        let home = &site.home;
+        let (data, socket) = (home.join("data"), home.join("s"));
         let length = socket.as_os_str().len();
         assert!(length <= LONGEST_SOCKET, "{} is too long", socket.display());
-        binaries.copy_data(account.as_ref(), &home.join("data"), &log);
-        for _ in 0..STARTS {
-            let port = free_port();
+        binaries.copy_data(&site, &data);
+        let server = |port: u16| {
             let mut command = binaries.server();
             command
                 .arg("--no-defaults")
                 .args(binaries.places())
-                .arg(format!("--datadir={}", home.join("data").display()))
+                .arg(format!("--datadir={}", data.display()))
                 .arg(format!("--socket={}", socket.display()))
                 .arg(format!("--pid-file={}", home.join("pid").display()))
                 .arg(format!("--tmpdir={}", home.display()))
@@ -213,40 +184,20 @@ impl MySql {
                 command.args(["--secure-file-priv=NULL", "--mysqlx=OFF"]);
             }
             command.args(set.iter().map(|(name, value)| format!("--{name}={value}")));
-            let child = prepare(&mut command, account.as_ref(), &log).spawn();
-            let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-            if is_ready(&mut child, &socket) {
-                return Self {
-                    child,
-                    command,
-                    socket,
-                    port,
-                    place,
-                };
-            }
-            end(&mut child);
-            if !tail(&log).contains("Address already in use") {
-                break;
-            }
+            command
+        };
+        let taken = "Address already in use";
+        let daemon = site.start(server, || greets(&socket), taken, Signal::KILL);
+        Self {
+            daemon,
+            socket,
+            _place: place,
         }
-        panic!(
-            "{} does not start:\n{}",
-            binaries.root.display(),
-            tail(&log)
-        );
     }
 
     /// Kills the server, and starts it again on the same data, socket and port.
     pub fn crash(&mut self) {
-        end(&mut self.child);
-        let child = self.command.spawn();
-        self.child = child.unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
-        assert!(
-            is_ready(&mut self.child, &self.socket),
-            "{:?} does not start again:\n{}",
-            self.command,
-            tail(&self.place.root.join("log"))
-        );
+        self.daemon.restart(|| greets(&self.socket));
     }
 
     /// As root over the socket; no database is chosen.
@@ -254,7 +205,7 @@ impl MySql {
         Connection {
             engine: Engine::MySql,
             address: Address::Socket(self.socket.clone()),
-            port: self.port,
+            port: self.daemon.port,
             user: "root".into(),
             password: None,
             database: String::new(),
@@ -268,54 +219,17 @@ impl MySql {
 
     /// Of 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.daemon.port
     }
 
     /// Process id of the server.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.daemon.pid()
     }
 }
 
-impl Drop for MySql {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
-}
-
-/// Account, directory, environment and log of a program of the server's.
-fn prepare<'a>(command: &'a mut Command, account: Option<&Account>, log: &Path) -> &'a mut Command {
-    if let Some(account) = account {
-        command.uid(account.uid).gid(account.gid);
-    }
-    let output = File::options().create(true).append(true).open(log).unwrap();
-    let copy = output.try_clone().unwrap();
-    command
-        .current_dir("/")
-        .process_group(0)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(copy)
-        .stderr(output)
-}
-
-/// Waits until the server greets whom it does not know yet; false where it has ended instead.
-fn is_ready(child: &mut Child, socket: &Path) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < LONGEST_START {
-        if greets(socket) {
-            return true;
-        }
-        if !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    false
-}
-
-/// A handshake begins with the version of the protocol, behind the four bytes of its header; an
-/// error would begin with 255.
+/// A greeting of whom it does not know yet begins with the version of the protocol, behind the four
+/// bytes of its header; an error would begin with 255.
 fn greets(socket: &Path) -> bool {
     const PROTOCOL_VERSION: u8 = 10;
     let Ok(mut stream) = UnixStream::connect(socket) else {
@@ -327,23 +241,4 @@ fn greets(socket: &Path) -> bool {
         .is_ok()
         && stream.read_exact(&mut greeting).is_ok()
         && greeting[4] == PROTOCOL_VERSION
-}
-
-fn end(child: &mut Child) {
-    // It may have ended by itself; its data goes with it.
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
-}
-
-/// The last lines of a log.
-fn tail(log: &Path) -> String {
-    let text = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(30)..].join("\n")
 }

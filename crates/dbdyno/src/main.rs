@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(&arguments, &printer, &interrupt),
         Command::Collect(arguments) => commands::collect::run(&arguments, &printer, &interrupt),
         Command::Diff(arguments) => commands::diff::run(&arguments, &printer),
-        Command::Grants(arguments) => commands::grants::run(&arguments, &printer),
+        Command::Grants(arguments) => commands::grants::run(&arguments, &printer, &interrupt),
         Command::Rule(arguments) => commands::rule::run(&arguments, &printer),
         Command::Tune(arguments) => commands::tune::run(&arguments, &printer, &interrupt),
         Command::Report(arguments) => commands::report::run(&arguments, &printer),

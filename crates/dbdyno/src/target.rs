@@ -1,5 +1,6 @@
 //! What the user typed: the server, the command without its secrets, a file of statements.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dbdyno_bench::script::Script;
@@ -21,8 +22,12 @@ const SECRETIVE: [&str; 2] = ["--password-command", STORE];
 const HIDDEN: &str = "…";
 
 /// The server: of several hosts, the first that answers and is of the kind that was asked for.
-pub(crate) fn resolve(target: &str, password: &PasswordFrom) -> Result<Connection, Failure> {
-    candidates(target, password)?
+pub(crate) fn resolve(
+    target: &str,
+    password: &PasswordFrom,
+    interrupted: &AtomicBool,
+) -> Result<Connection, Failure> {
+    candidates(target, password, interrupted)?
         .choose()
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))
 }
@@ -31,9 +36,10 @@ pub(crate) fn resolve(target: &str, password: &PasswordFrom) -> Result<Connectio
 pub(crate) fn resolve_named(
     target: Option<&str>,
     password: &PasswordFrom,
+    interrupted: &AtomicBool,
 ) -> Result<Option<Connection>, Failure> {
     match (target, password.option()) {
-        (Some(target), _) => resolve(target, password).map(Some),
+        (Some(target), _) => resolve(target, password, interrupted).map(Some),
         (None, None) => Ok(None),
         (None, Some(option)) => Err(Failure::usage(
             format!("{option} is for a TARGET, and none is given"),
@@ -43,10 +49,16 @@ pub(crate) fn resolve_named(
 }
 
 /// All servers that the target names, none of them asked.
-pub(crate) fn candidates(target: &str, password: &PasswordFrom) -> Result<Candidates, Failure> {
+pub(crate) fn candidates(
+    target: &str,
+    password: &PasswordFrom,
+    interrupted: &AtomicBool,
+) -> Result<Candidates, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let password =
-        read_password(password).map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
+    let password = read_password(password, interrupted).map_err(|error| match error {
+        PasswordError::Interrupted => Failure::interrupted(),
+        error => Failure::usage(error.to_string(), error.hint()),
+    })?;
     let candidates = match password {
         Some(password) => connection::resolve_with(target, &environment, password),
         None => connection::resolve(target, &environment),
@@ -58,13 +70,16 @@ pub(crate) fn candidates(target: &str, password: &PasswordFrom) -> Result<Candid
     })
 }
 
-fn read_password(from: &PasswordFrom) -> Result<Option<Secret>, PasswordError> {
+fn read_password(
+    from: &PasswordFrom,
+    interrupted: &AtomicBool,
+) -> Result<Option<Secret>, PasswordError> {
     if let Some(file) = &from.password_file {
         return connection::password_from_file(file).map(Some);
     }
     let command = from.password_command.as_deref();
     command
-        .map(|command| connection::password_from_command(command, PASSWORD_PATIENCE))
+        .map(|command| connection::password_from_command(command, PASSWORD_PATIENCE, interrupted))
         .transpose()
 }
 
@@ -165,8 +180,10 @@ mod tests {
             password_file: Some("/nonexistent".into()),
             ..PasswordFrom::default()
         };
-        let failure = resolve_named(None, &file).unwrap_err();
+        let never = AtomicBool::new(false);
+        let failure = resolve_named(None, &file, &never).unwrap_err();
         assert!(failure.message.contains("--password-file"), "{failure:?}");
-        assert_eq!(resolve_named(None, &PasswordFrom::default()).unwrap(), None);
+        let nothing = PasswordFrom::default();
+        assert_eq!(resolve_named(None, &nothing, &never).unwrap(), None);
     }
 }

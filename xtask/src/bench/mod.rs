@@ -1,6 +1,5 @@
 //! `cargo xtask bench`: figures for docs/performance.md, each with the command that makes it.
 
-mod cells;
 mod check;
 mod compare;
 mod drivers;
@@ -15,6 +14,7 @@ mod series;
 mod server;
 mod start;
 mod steal;
+mod table;
 mod trial;
 
 use std::path::PathBuf;

@@ -3,9 +3,8 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, lchown};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use dbdyno_target::lab::Account;
@@ -66,29 +65,15 @@ impl Place {
         self.home.join("log")
     }
 
-    /// Account, environment and log of a program of the server's. It is not in the terminal's
-    /// process group, so that an interrupt does not reach it before its clients.
+    /// Account, environment and log of a program of the server's.
     fn prepare(&self, command: &mut Command) -> Result<(), String> {
         let log = self.log();
         let told = |error: std::io::Error| format!("{}: {error}", log.display());
         let mut options = File::options();
         let output = options.create(true).append(true).open(&log).map_err(told)?;
         let copy = output.try_clone().map_err(told)?;
-        if let Some(account) = &self.account {
-            command.uid(account.uid).gid(account.gid);
-        }
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| name.starts_with("PG")) {
-                command.env_remove(name);
-            }
-        }
-        command
-            .current_dir("/")
-            .process_group(0)
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(copy)
-            .stderr(output);
+        Account::prepare(self.account.as_ref(), command);
+        command.stdout(copy).stderr(output);
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 use dbdyno_report::number;
 
+use super::table;
+
 /// Above this share the hypervisor was part of what was measured.
 const MUCH: f64 = 0.05;
 
@@ -43,7 +45,7 @@ impl Times {
 pub(super) fn shown(steal: &[f64]) -> String {
     let most = steal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {
-        return number::MISSING.to_owned();
+        return table::missing();
     }
     let much = steal.iter().filter(|steal| **steal > MUCH).count();
     if much == 0 {

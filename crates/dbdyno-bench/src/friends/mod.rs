@@ -16,14 +16,13 @@ mod terminal;
 use std::sync::atomic::AtomicBool;
 
 use dbdyno_model::Footprint;
-use dbdyno_model::connection::{Connection, Engine};
+use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 pub use crate::tables::ReadBackError;
 pub use config::{Config, Kind};
 pub use terminal::Terminal;
 
-use crate::generate::{Generated, Generator};
 use crate::ledger::Start;
 use crate::tables::{self, Demand};
 use crate::tpcc::{ClientError, LoadError, Loaded, Progress, When};
@@ -60,14 +59,6 @@ pub fn resume(
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
     tables::load(connection, config, threads, Start::Resume, progress, stop)
-}
-
-pub(crate) fn generate(
-    generator: &Generator<'_>,
-    engine: Engine,
-    config: &Config,
-) -> Result<Generated, LoadError> {
-    tables::generate(generator, engine, config)
 }
 
 /// Looks at every row, the same after a load and after a run, which changes nothing. Blocks; not for

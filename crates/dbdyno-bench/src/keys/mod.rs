@@ -20,14 +20,13 @@ mod value;
 use std::sync::atomic::AtomicBool;
 
 use dbdyno_model::Footprint;
-use dbdyno_model::connection::{Connection, Engine};
+use dbdyno_model::connection::Connection;
 use dbdyno_model::run::Check;
 
 pub use crate::tables::ReadBackError;
 pub use config::{Config, Key, Kind, MAX_ROWS_PER_TRANSACTION, Order};
 pub use terminal::Terminal;
 
-use crate::generate::{Generated, Generator};
 use crate::ledger::Start;
 use crate::tables;
 use crate::tpcc::{ClientError, LoadError, Loaded, Progress, When};
@@ -68,14 +67,6 @@ pub fn resume(
     stop: &AtomicBool,
 ) -> Result<Loaded, LoadError> {
     tables::load(connection, config, threads, Start::Resume, progress, stop)
-}
-
-pub(crate) fn generate(
-    generator: &Generator<'_>,
-    engine: Engine,
-    config: &Config,
-) -> Result<Generated, LoadError> {
-    tables::generate(generator, engine, config)
 }
 
 /// Looks at every row. Blocks; not for use within an async runtime.

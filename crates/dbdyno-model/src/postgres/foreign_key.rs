@@ -9,6 +9,9 @@ pub struct ForeignKeys {
     /// All there are; those of partitions count with their parent.
     pub foreign_keys: u64,
     pub unindexed: u64,
+    /// Unindexed ones on tables whose pages nobody has counted, and whose size was not asked for since
+    /// they are many or locked: their rows stand in, at 50 a page.
+    pub unmeasured: u64,
     /// Unindexed ones, those on the largest tables first.
     pub listed: Vec<UnindexedForeignKey>,
 }
@@ -21,7 +24,8 @@ pub struct UnindexedForeignKey {
     pub schema: String,
     pub table: String,
     pub columns: Vec<String>,
-    /// By the planner's pages; none for a partitioned table, which has none of its own.
+    /// By the planner's pages, and where there are none by its file; none for a partitioned table,
+    /// which has none of its own.
     pub table_bytes: Option<u64>,
     pub parent_schema: String,
     pub parent: String,

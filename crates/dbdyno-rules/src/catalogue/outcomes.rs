@@ -6,7 +6,7 @@ use dbdyno_model::{Facts, Outcome};
 
 use super::catalogue;
 use crate::Rule;
-use crate::testing::healthy;
+use crate::testing::{healthy, not_applicable, unknown};
 
 /// The outcomes, by the words with which the cases beside the rules assert them.
 const FINDING: &str = "finding";
@@ -111,6 +111,15 @@ fn rules_of(families: &'static [&'static str]) -> impl Iterator<Item = Rule> {
         .filter(move |rule| families.contains(&rule.family()))
 }
 
+fn is_not_judged(rule: &Rule, facts: &Facts) {
+    let outcome = (rule.check)(facts);
+    assert!(
+        matches!(outcome, Outcome::Unknown(_) | Outcome::NotApplicable(_)),
+        "{}: {outcome:?}",
+        rule.id
+    );
+}
+
 /// Whether a test in the rule's own file asserts this outcome: `unknown(&RULE, …)`.
 fn has_case(rule: &Rule, outcome: &str) -> bool {
     let Some((_, tests)) = rule.source_text.split_once("#[cfg(test)]") else {
@@ -180,12 +189,18 @@ fn what_never_happens_is_said_of_rules_that_there_are() {
 fn what_was_not_read_passes_nowhere_and_is_found_nowhere() {
     let facts = nothing_read();
     for rule in catalogue() {
-        let outcome = (rule.check)(&facts);
-        assert!(
-            matches!(outcome, Outcome::Unknown(_) | Outcome::NotApplicable(_)),
-            "{}: {outcome:?}",
-            rule.id
-        );
+        is_not_judged(&rule, &facts);
+    }
+}
+
+#[test]
+fn of_a_server_that_was_not_read_nothing_is_known() {
+    let facts = Facts {
+        host: None,
+        ..nothing_read()
+    };
+    for rule in rules_of(&OF_THE_SERVER) {
+        unknown(&rule, &facts);
     }
 }
 
@@ -193,12 +208,7 @@ fn what_was_not_read_passes_nowhere_and_is_found_nowhere() {
 fn without_a_server_no_rule_on_servers_applies() {
     let facts = without_server();
     for rule in rules_of(&OF_THE_SERVER) {
-        let outcome = (rule.check)(&facts);
-        assert!(
-            matches!(outcome, Outcome::NotApplicable(_)),
-            "{}: {outcome:?}",
-            rule.id
-        );
+        not_applicable(&rule, &facts);
     }
 }
 
@@ -209,11 +219,6 @@ fn a_machine_that_is_elsewhere_passes_no_rule_on_machines() {
         ..healthy()
     };
     for rule in rules_of(&OF_THE_MACHINE) {
-        let outcome = (rule.check)(&facts);
-        assert!(
-            matches!(outcome, Outcome::Unknown(_) | Outcome::NotApplicable(_)),
-            "{}: {outcome:?}",
-            rule.id
-        );
+        is_not_judged(&rule, &facts);
     }
 }

@@ -144,11 +144,12 @@ fn estimate(table: &Table) -> Option<Bloated<'_>> {
 
 /// Large enough to matter, and nobody knows how wide its rows are.
 fn is_unknown(table: &Table) -> bool {
-    let large = match table.pages {
+    let pages = tables::counted_pages(table);
+    let large = match pages {
         Some(pages) => pages.saturating_mul(PAGE_BYTES) > MUCH_BYTES,
         None => table.size_bytes > MUCH_BYTES,
     };
-    large && (table.row_bytes.is_none() || table.rows_estimate.is_none() || table.pages.is_none())
+    large && (table.row_bytes.is_none() || table.rows_estimate.is_none() || pages.is_none())
 }
 
 #[cfg(test)]
@@ -208,7 +209,16 @@ mod tests {
             rows_estimate: Some(1e6),
             ..Table::default()
         };
-        assert!(unknown(&RULE, &with(large)).contains("1 large table(s)"));
+        assert!(unknown(&RULE, &with(large.clone())).contains("1 large table(s)"));
+        // As the server has it of a table that was never analysed, or last when it was empty.
+        for rows_estimate in [None, Some(0.0)] {
+            let uncounted = Table {
+                pages: Some(0),
+                rows_estimate,
+                ..large.clone()
+            };
+            assert!(unknown(&RULE, &with(uncounted)).contains("1 large table(s)"));
+        }
         ok(
             &RULE,
             &with(Table {

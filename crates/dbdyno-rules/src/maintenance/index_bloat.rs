@@ -136,8 +136,12 @@ fn estimate(index: &Index) -> Option<Sparse<'_>> {
 }
 
 fn is_unknown(index: &Index) -> bool {
-    let large = index.pages.saturating_mul(PAGE_BYTES) > MUCH_BYTES;
-    large && (index.key_bytes.is_none() || index.entries.is_none())
+    // Where nobody has counted the entries, the pages are those of the empty index.
+    let bytes = match index.entries {
+        Some(_) => index.pages.saturating_mul(PAGE_BYTES),
+        None => index.size_bytes,
+    };
+    bytes > MUCH_BYTES && (index.key_bytes.is_none() || index.entries.is_none())
 }
 
 fn name(index: &Index) -> String {
@@ -209,6 +213,14 @@ mod tests {
             key_bytes: None,
             ..index(122e6)
         };
+        let uncounted = Index {
+            size_bytes: 8 << 30,
+            pages: 1,
+            entries: None,
+            key_bytes: None,
+            ..index(0.0)
+        };
+        assert!(unknown(&RULE, &with(uncounted)).contains("1 large index(es)"));
         let mut facts = with(unseen);
         assert!(unknown(&RULE, &facts).contains("1 large index(es)"));
         postgres(&mut facts).indexes = Fact::default();

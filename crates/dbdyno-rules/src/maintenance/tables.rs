@@ -30,6 +30,11 @@ pub(crate) fn rows(table: &Table) -> f64 {
         .unwrap_or(table.live_tuples as f64)
 }
 
+/// Pages of the table alone, where somebody has counted them: zero is what a new table has until then.
+pub(super) fn counted_pages(table: &Table) -> Option<u64> {
+    table.pages.filter(|pages| *pages > 0)
+}
+
 /// Dead rows from which autovacuum takes the table up.
 pub(super) fn vacuum_threshold(postgres: &Postgres, table: &Table) -> Result<f64, Outcome> {
     // Exists from 18 on.

@@ -102,15 +102,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, not_applicable, ok, postgres, set, unknown};
+    use crate::testing::{
+        configure, finding, healthy, not_applicable, ok, postgres, set, setting, unknown,
+    };
     use dbdyno_model::Facts;
 
     /// A restart waits for max_connections; buffers in pages of 8 KiB.
     fn waiting(buffers: &str) -> Facts {
         let mut facts = healthy();
         configure(&mut facts, "shared_buffers", buffers);
-        let settings = &mut postgres(&mut facts).settings;
-        settings.get_mut("max_connections").unwrap().pending_restart = true;
+        setting(&mut facts, "max_connections").pending_restart = true;
         facts
     }
 

@@ -170,19 +170,14 @@ fn place(postgres: &Postgres, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, setting, unknown};
     use dbdyno_model::{Effect, Fact, Severity};
 
     #[test]
     fn a_pending_restart_and_a_refused_line_are_found() {
         let mut facts = healthy();
-        let server = postgres(&mut facts);
-        server
-            .settings
-            .get_mut("shared_buffers")
-            .unwrap()
-            .pending_restart = true;
-        server.file_errors = Fact::known(
+        setting(&mut facts, "shared_buffers").pending_restart = true;
+        postgres(&mut facts).file_errors = Fact::known(
             vec!["postgresql.conf:12: work_mem = 4 GB".into()],
             "pg_file_settings",
         );
@@ -192,13 +187,8 @@ mod tests {
     #[test]
     fn a_line_that_waits_for_a_restart_is_no_error() {
         let mut facts = healthy();
-        let server = postgres(&mut facts);
-        server
-            .settings
-            .get_mut("shared_buffers")
-            .unwrap()
-            .pending_restart = true;
-        server.file_errors = Fact::known(
+        setting(&mut facts, "shared_buffers").pending_restart = true;
+        postgres(&mut facts).file_errors = Fact::known(
             vec!["auto.conf:3: Shared_Buffers: setting could not be applied".into()],
             "pg_file_settings",
         );
@@ -210,11 +200,10 @@ mod tests {
     #[test]
     fn what_the_command_line_sets_waits_for_nothing() {
         let mut facts = healthy();
-        let server = postgres(&mut facts);
-        let buffers = server.settings.get_mut("shared_buffers").unwrap();
+        let buffers = setting(&mut facts, "shared_buffers");
         buffers.pending_restart = true;
         buffers.source = "command line".into();
-        server.file_errors = Fact::known(
+        postgres(&mut facts).file_errors = Fact::known(
             vec!["postgresql.conf:3: shared_buffers: setting could not be applied".into()],
             "pg_file_settings",
         );
@@ -250,10 +239,7 @@ mod tests {
     fn a_planner_method_off_for_everyone_is_found_with_its_place() {
         let mut facts = healthy();
         configure(&mut facts, "enable_nestloop", "off");
-        let setting = postgres(&mut facts)
-            .settings
-            .get_mut("enable_nestloop")
-            .unwrap();
+        let setting = setting(&mut facts, "enable_nestloop");
         (setting.source_file, setting.source_line) =
             (Some("/etc/postgresql.conf".into()), Some(401));
         let finding = finding(&RULE, &facts);
@@ -274,11 +260,7 @@ mod tests {
         let mut facts = healthy();
         postgres(&mut facts).file_errors = Fact::unknown("permission denied", "pg_file_settings");
         assert!(unknown(&RULE, &facts).contains("permission denied"));
-        postgres(&mut facts)
-            .settings
-            .get_mut("port")
-            .unwrap()
-            .pending_restart = true;
+        setting(&mut facts, "port").pending_restart = true;
         finding(&RULE, &facts);
     }
 }

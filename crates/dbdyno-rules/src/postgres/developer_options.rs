@@ -114,17 +114,14 @@ fn place(setting: &Setting) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, set, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, set, setting, unknown};
 
     #[test]
     fn assertions_and_options_are_found_with_their_place() {
         let mut facts = healthy();
         set(&mut facts, "debug_assertions", "on");
         configure(&mut facts, "ignore_system_indexes", "on");
-        let setting = postgres(&mut facts)
-            .settings
-            .get_mut("ignore_system_indexes")
-            .unwrap();
+        let setting = setting(&mut facts, "ignore_system_indexes");
         (setting.source_file, setting.source_line) = (Some("postgresql.conf".into()), Some(9));
         let finding = finding(&RULE, &facts);
         assert_eq!(

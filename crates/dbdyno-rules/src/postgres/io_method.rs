@@ -130,7 +130,7 @@ fn with_io_uring(facts: &Facts, postgres: &Postgres, finding: Finding) -> Findin
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, postgres, set, unknown};
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, set, setting, unknown};
     use dbdyno_model::finding::Want;
     use dbdyno_model::postgres::Waits;
     use dbdyno_model::{Fact, Facts};
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn io_uring_is_named_only_where_it_may_be_used_and_never_planned() {
         let mut facts = waiting("worker", 40);
-        let setting = postgres(&mut facts).settings.get_mut("io_method").unwrap();
+        let setting = setting(&mut facts, "io_method");
         setting.enum_values = vec!["sync".into(), "worker".into(), "io_uring".into()];
         let host = facts.host.as_mut().unwrap();
         let name = "kernel.io_uring_disabled";

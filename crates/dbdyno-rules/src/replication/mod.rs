@@ -10,14 +10,11 @@ mod recovery_prefetch;
 mod replay_paused;
 mod senders;
 mod slot_limit;
-mod standby_names;
 mod state;
 mod synchronous_standbys;
 mod timeouts;
 mod unprotected_standby;
 mod wal_level;
-
-pub use standby_names::{StandbyNames, parse as parse_standby_names};
 
 use crate::Rule;
 
@@ -37,25 +34,3 @@ pub const RULES: &[Rule] = &[
     unprotected_standby::RULE,
     wal_level::RULE,
 ];
-
-#[cfg(test)]
-mod tests {
-    use dbdyno_model::postgres::Postgres;
-    use dbdyno_model::{Facts, Outcome};
-
-    #[test]
-    fn no_rule_passes_or_finds_what_was_not_read() {
-        let facts = Facts {
-            postgres: Some(Postgres::default()),
-            ..Facts::default()
-        };
-        for rule in super::RULES {
-            let outcome = (rule.check)(&facts);
-            assert!(
-                matches!(outcome, Outcome::Unknown(_)),
-                "{}: {outcome:?}",
-                rule.id
-            );
-        }
-    }
-}

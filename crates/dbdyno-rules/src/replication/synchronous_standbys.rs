@@ -26,10 +26,10 @@
 //! - <https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::Sender;
+use dbdyno_model::postgres::{Sender, standby_names};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::{standby_names, state};
+use super::state;
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, Rule, server, settle};
 

@@ -24,7 +24,7 @@
 //! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-FK>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::UnindexedForeignKey;
+use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
@@ -66,6 +66,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         (std::cmp::Reverse(read), key.name.clone())
     });
     let Some(worst) = hurt.first() else {
+        if keys.unmeasured > 0 {
+            return Err(Outcome::Unknown(unmeasured(keys)));
+        }
         if !large.is_empty() {
             // Nothing was deleted: since when?
             statistics_of(postgres, DAY_S, "deletes from parents of large tables")?;
@@ -115,6 +118,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
         };
     }
+    if keys.unmeasured > 0 {
+        finding = finding.evidence("not known", unmeasured(keys), origin);
+    }
     Ok(finding
         .evidence(
             "foreign keys without an index",
@@ -128,6 +134,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+fn unmeasured(keys: &ForeignKeys) -> String {
+    format!(
+        "size of the tables of {} foreign key(s): never vacuumed or analysed, and locked or too many to be asked for",
+        keys.unmeasured
+    )
+}
+
 fn table(key: &UnindexedForeignKey) -> String {
     qualified(&key.schema, &key.table)
 }
@@ -138,6 +151,7 @@ mod tests {
     use crate::testing::{
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
+    use dbdyno_model::finding::Evidence;
     use dbdyno_model::postgres::{ForeignKeys, ReplicationRole, UnindexedForeignKey};
     use dbdyno_model::{Fact, Facts};
 
@@ -160,6 +174,7 @@ mod tests {
         let keys = ForeignKeys {
             foreign_keys: 20,
             unindexed: listed.len() as u64,
+            unmeasured: 0,
             listed,
         };
         postgres(&mut facts).foreign_keys = Fact::known(keys, "pg_constraint");
@@ -195,6 +210,24 @@ mod tests {
         assert!(unknown(&RULE, &facts).contains("statistics are 6 seconds old"));
         with_statistics_of_days(&mut facts, 3.0);
         ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn tables_that_nobody_counted_or_measured_are_unknown_and_told_beside_a_finding() {
+        let unmeasured = |key: UnindexedForeignKey| {
+            let mut facts = with(vec![key]);
+            let keys = ForeignKeys {
+                unmeasured: 7,
+                ..postgres(&mut facts).foreign_keys.value().unwrap().clone()
+            };
+            postgres(&mut facts).foreign_keys = Fact::known(keys, "pg_constraint");
+            facts
+        };
+        let why = unknown(&RULE, &unmeasured(key("small", Some(1), 5)));
+        assert!(why.contains("tables of 7 foreign key(s)"), "{why}");
+        let found = finding(&RULE, &unmeasured(key("large", Some(900), 5)));
+        let told = |evidence: &Evidence| evidence.value.contains("tables of 7 foreign key(s)");
+        assert!(found.evidence.iter().any(told), "{found:?}");
     }
 
     #[test]

@@ -9,7 +9,9 @@ use proptest::prelude::*;
 
 use super::{gate, humane, memory_with, plan};
 use crate::formulas::memory::budget_bytes;
-use crate::testing::{configure, declare_tpcc, healthy, postgres, with_statistics_of_days};
+use crate::testing::{
+    configure, declare_tpcc, healthy, postgres, setting, with_statistics_of_days,
+};
 use crate::{Checked, check};
 
 const MIB: u64 = 1 << 20;
@@ -28,11 +30,7 @@ fn carried_out(facts: &Facts, plan: &Plan) -> Facts {
         .iter()
         .any(|change| change.setting == "wal_buffers")
     {
-        postgres(&mut after)
-            .settings
-            .get_mut("wal_buffers")
-            .unwrap()
-            .source = "default".into();
+        setting(&mut after, "wal_buffers").source = "default".into();
     }
     after
 }

@@ -6,7 +6,7 @@ use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Class, Effect, Facts, Finding, Needs, Plan, Recommendation, Severity};
 
 use super::{as_conf, plan};
-use crate::testing::{configure, declare_tpcc, healthy, postgres, set};
+use crate::testing::{configure, declare_tpcc, healthy, postgres, set, setting};
 use crate::{Checked, check};
 
 fn recommend(setting: &str, want: Want) -> Recommendation {
@@ -235,11 +235,7 @@ fn a_limit_of_the_server_cuts_the_value_and_is_told() {
 fn a_value_that_the_command_line_would_shadow_is_refused() {
     let mut facts = healthy();
     configure(&mut facts, "work_mem", "4096");
-    postgres(&mut facts)
-        .settings
-        .get_mut("work_mem")
-        .unwrap()
-        .source = "command line".into();
+    setting(&mut facts, "work_mem").source = "command line".into();
     let want = vec![recommend("work_mem", value("8MB"))];
     let plan = planned(&facts, vec![finding("a.rule", want)]);
     assert_eq!(plan.changes, []);

@@ -27,17 +27,9 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     fn explain(&self, operation: &'static str, failure: Failure<Error>) -> StoreError {
-        match failure {
-            Failure::Database(error) => {
-                failure::explain(operation, &self.path, self.patience, &error)
-            }
-            Failure::Undecoded(message) => StoreError::Damaged {
-                operation,
-                location: self.location.clone(),
-                message,
-            },
-            Failure::Ours(error) => error,
-        }
+        failure.explain(operation, &self.location, |error| {
+            failure::explain(operation, &self.path, self.patience, error)
+        })
     }
 }
 

@@ -16,6 +16,7 @@ mod password;
 mod service;
 #[cfg(test)]
 mod service_tests;
+mod started;
 mod system_user;
 #[cfg(test)]
 mod tests;

@@ -3,15 +3,16 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dbdyno_model::Secret;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::WaitIdStatus;
+
+use super::started::{Group, Started};
 
 /// Longer than any password, and than any line of an error that is worth to be shown.
 const LONGEST: u64 = 64 << 10;
@@ -41,6 +42,8 @@ pub enum PasswordError {
     Output { what: &'static str },
     #[error("the password command printed no line within {} s", limit.as_secs())]
     Late { limit: Duration },
+    #[error("interrupted while the password command ran")]
+    Interrupted,
 }
 
 fn behind_colon(complaint: &Option<String>) -> String {
@@ -60,6 +63,7 @@ impl PasswordError {
             Self::Failed { .. } | Self::Output { .. } | Self::Late { .. } => {
                 "try it with /bin/sh -c: the first line that it prints is the password".into()
             }
+            Self::Interrupted => "start it again".into(),
         }
     }
 }
@@ -94,45 +98,80 @@ pub fn password_from_file(path: &Path) -> Result<Secret, PasswordError> {
 /// The first line that the command prints; /bin/sh runs it.
 ///
 /// # Errors
-/// The command fails, prints no password, or takes longer than `limit`: it is ended then.
-pub fn password_from_command(command: &str, limit: Duration) -> Result<Secret, PasswordError> {
-    let deadline = Instant::now() + limit;
-    let late = || PasswordError::Late { limit };
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(PasswordError::Start)?;
-    let lines = first_line(child.stdout.take())
-        .and_then(|printed| Ok((printed, first_line(child.stderr.take())?)));
-    let ended = lines.and_then(|lines| Ok((lines, wait(&mut child, deadline)?)));
-    let ((printed, complained), status) = match ended {
-        Ok((lines, Some(status))) => (lines, status),
-        Ok((_, None)) => {
-            end(&mut child);
-            return Err(late());
+/// The command fails or prints no password; or it takes longer than `limit`, or `interrupted` becomes
+/// true: then it is ended with what it started.
+pub fn password_from_command(
+    command: &str,
+    limit: Duration,
+    interrupted: &AtomicBool,
+) -> Result<Secret, PasswordError> {
+    let patience = Patience {
+        limit,
+        deadline: Instant::now() + limit,
+        interrupted,
+    };
+    let mut started = Started::start(command, Group::fitting()).map_err(PasswordError::Start)?;
+    let answer = answer(&mut started, &patience);
+    match &answer {
+        Ok(_) | Err(PasswordError::Failed { .. }) => started.leave(),
+        Err(_) => started.end(),
+    }
+    secret(answer?).map_err(|what| PasswordError::Output { what })
+}
+
+/// How long we wait.
+struct Patience<'a> {
+    limit: Duration,
+    deadline: Instant,
+    interrupted: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    fn look(&self) -> Result<(), PasswordError> {
+        if self.interrupted.load(Ordering::SeqCst) {
+            return Err(PasswordError::Interrupted);
         }
-        Err(error) => {
-            end(&mut child);
-            return Err(PasswordError::Start(error));
+        if Instant::now() >= self.deadline {
+            return Err(PasswordError::Late { limit: self.limit });
         }
+        Ok(())
+    }
+}
+
+/// The line that it printed, once it has ended well.
+fn answer(started: &mut Started, patience: &Patience<'_>) -> Result<Vec<u8>, PasswordError> {
+    let printed = first_line(started.stdout()).map_err(PasswordError::Start)?;
+    let complained = first_line(started.stderr()).map_err(PasswordError::Start)?;
+    let status = loop {
+        if let Some(status) = started.status().map_err(PasswordError::Start)? {
+            break status;
+        }
+        patience.look()?;
+        thread::sleep(TICK);
     };
     // Something that it left running may hold its output open.
-    let left = deadline.saturating_duration_since(Instant::now());
-    if !status.success() {
+    if status.exit_status() != Some(0) {
+        let left = patience.deadline.saturating_duration_since(Instant::now());
         let soon = left.min(Duration::from_millis(200));
         let printed = printed.recv_timeout(soon).unwrap_or_default();
         let complained = complained.recv_timeout(soon).unwrap_or_default();
+        // What interrupts us at a terminal ends it, too, and that is no failure of its own.
+        if patience.interrupted.load(Ordering::SeqCst) {
+            return Err(PasswordError::Interrupted);
+        }
         return Err(PasswordError::Failed {
             how: how(status),
             complaint: shown(&complained, &printed),
         });
     }
-    let line = printed.recv_timeout(left).map_err(|_| late())?;
-    secret(line).map_err(|what| PasswordError::Output { what })
+    loop {
+        match printed.recv_timeout(TICK) {
+            Ok(line) => return Ok(line),
+            Err(RecvTimeoutError::Timeout) => patience.look()?,
+            // Its output could not be read.
+            Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
+        }
+    }
 }
 
 /// Reads on to the end, so that whoever writes never waits, and keeps the first line.
@@ -153,26 +192,8 @@ fn first_line(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<V
     Ok(receiver)
 }
 
-fn wait(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= deadline {
-            return Ok(None);
-        }
-        thread::sleep(TICK);
-    }
-}
-
-/// With all that it has started.
-fn end(child: &mut Child) {
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-    let _ = child.wait();
-}
-
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+fn how(status: WaitIdStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
         (None, None) => "did not end well".to_owned(),
@@ -220,11 +241,13 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::process;
 
     const LIMIT: Duration = Duration::from_secs(60);
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn printed(command: &str) -> Result<String, String> {
-        match password_from_command(command, LIMIT) {
+        match password_from_command(command, LIMIT, &NEVER) {
             Ok(secret) => Ok(secret.expose().to_owned()),
             Err(error) => {
                 let text = format!("{error} {error:?} {}", error.hint());
@@ -274,22 +297,46 @@ mod tests {
         assert!(printed("yes | head -c 200000 | tr -d '\\n'").is_err());
     }
 
+    /// Killed, it stays listed until whoever inherited it has looked.
+    fn wait_for_the_end_of(pid: &str) {
+        let pid = pid.trim().parse().unwrap();
+        let begun = Instant::now();
+        while process::is_alive(pid) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "it runs on");
+            thread::sleep(TICK);
+        }
+    }
+
     #[test]
     fn a_command_that_takes_too_long_is_ended_with_what_it_started() {
         let directory = tempfile::tempdir().unwrap();
         let pid = directory.path().join("pid");
         let command = format!("sleep 600 & echo $! > {}; wait", pid.display());
         let limit = Duration::from_secs(2);
-        let error = password_from_command(&command, limit).unwrap_err();
+        let error = password_from_command(&command, limit, &NEVER).unwrap_err();
         assert!(matches!(error, PasswordError::Late { .. }), "{error}");
-        let pid = fs::read_to_string(pid).unwrap();
-        let stat = format!("/proc/{}/stat", pid.trim());
+        wait_for_the_end_of(&fs::read_to_string(pid).unwrap());
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_command_with_what_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let pid = directory.path().join("pid");
+        let command = format!("sleep 600 & echo $! > {}; wait", pid.display());
+        let interrupted = AtomicBool::new(false);
         let begun = Instant::now();
-        // Killed, it stays listed until whoever inherited it has looked.
-        while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "it runs on");
-            thread::sleep(TICK);
-        }
+        let error = thread::scope(|scope| {
+            let waiting = scope.spawn(|| password_from_command(&command, LIMIT, &interrupted));
+            while !fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n')) {
+                assert!(begun.elapsed() < LIMIT / 2, "it does not start");
+                thread::sleep(TICK);
+            }
+            interrupted.store(true, Ordering::SeqCst);
+            waiting.join().unwrap().unwrap_err()
+        });
+        assert!(matches!(error, PasswordError::Interrupted), "{error}");
+        assert!(begun.elapsed() < LIMIT);
+        wait_for_the_end_of(&fs::read_to_string(pid).unwrap());
     }
 
     #[test]

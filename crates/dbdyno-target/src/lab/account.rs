@@ -2,7 +2,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::LabError;
 
@@ -31,15 +31,27 @@ impl Account {
             .ok_or(LabError::NoAccount)
     }
 
-    pub(crate) fn own(&self, path: &Path) -> Result<(), LabError> {
+    pub fn own(&self, path: &Path) -> Result<(), LabError> {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
             .map_err(LabError::io("change the owner of", path))
     }
 
-    pub(crate) fn apply(account: Option<&Self>, command: &mut Command) {
+    /// Account, directory, environment and process group of a server's program: not the terminal's,
+    /// so that Ctrl-C reaches its clients alone.
+    pub fn prepare(account: Option<&Self>, command: &mut Command) {
         if let Some(account) = account {
             command.uid(account.uid).gid(account.gid);
         }
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with("PG")) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir("/")
+            .process_group(0)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null());
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -136,7 +136,7 @@ impl Lab {
             // What initdb writes reaches the disk when the template is first cloned.
             .args(["--no-sync", "--pgdata"])
             .arg(&template);
-        self.shared.prepare(&mut command);
+        Account::prepare(self.shared.account.as_ref(), &mut command);
         let output = command.output().map_err(|error| LabError::Failed {
             program: "initdb",
             message: error.to_string(),
@@ -190,23 +190,6 @@ impl Lab {
 }
 
 impl Shared {
-    /// Account, directory and process group of a program of the lab: not the terminal's, so that
-    /// Ctrl-C reaches dbdyno alone.
-    pub(super) fn prepare(&self, command: &mut Command) {
-        use std::os::unix::process::CommandExt;
-        Account::apply(self.account.as_ref(), command);
-        command
-            .current_dir("/")
-            .process_group(0)
-            .stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| name.starts_with("PG")) {
-                command.env_remove(name);
-            }
-        }
-        command.env("LC_ALL", "C");
-    }
-
     /// Writes down what lies outside the directory, for whoever cleans up after a kill.
     fn note_leftovers(&self) -> Result<(), LabError> {
         let mut text = String::new();

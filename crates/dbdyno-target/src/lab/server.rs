@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use dbdyno_model::{Address, Connection, Engine, SslMode};
 use rustix::process::Signal;
 
-use super::LabError;
 use super::instance::Shared;
+use super::{Account, LabError};
 use crate::process;
 
 const PORT: u16 = 5432;
@@ -61,7 +61,7 @@ impl Server {
         command
             .args(["-c", "log_destination=stderr", "-c"])
             .arg(format!("port={PORT}"));
-        shared.prepare(&mut command);
+        Account::prepare(shared.account.as_ref(), &mut command);
         command.stdin(Stdio::piped()).stdout(copy).stderr(output);
         let mut child = command.spawn().map_err(|error| LabError::Start {
             reason: error.to_string(),

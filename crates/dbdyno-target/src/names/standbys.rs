@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use dbdyno_model::facts::Facts;
+use dbdyno_model::postgres::standby_names::{Token, tokens};
 use dbdyno_model::postgres::{HolderKind, Postgres, Receiver, ReplicationSlot, Sender, XminHolder};
 
 use super::NAME;
@@ -111,32 +112,18 @@ fn as_slot(name: &str) -> String {
 /// `ANY 1 (north2, *)` as `ANY 1 ("(standby 1)", *)`; none where a quote is left open.
 fn list(setting: &str, stand_ins: &mut StandIns) -> Option<String> {
     let mut shown = String::new();
-    let mut characters = setting.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character == '"' {
-            let mut name = String::new();
-            loop {
-                match characters.next()? {
-                    // Two quotes stand for one.
-                    '"' if characters.next_if_eq(&'"').is_some() => name.push('"'),
-                    '"' => break,
-                    other => name.push(other),
+    for token in tokens(setting)? {
+        match token {
+            Token::Quoted(name) => push_quoted(&mut shown, &stand_ins.of(&name)),
+            Token::Word(word) => {
+                let other = stand_ins.of(&word);
+                if other == word {
+                    shown.push_str(&word);
+                } else {
+                    push_quoted(&mut shown, &other);
                 }
             }
-            push_quoted(&mut shown, &stand_ins.of(&name));
-        } else if is_of_name(character) {
-            let mut name = String::from(character);
-            while let Some(next) = characters.next_if(|next| is_of_name(*next)) {
-                name.push(next);
-            }
-            let other = stand_ins.of(&name);
-            if other == name {
-                shown.push_str(&name);
-            } else {
-                push_quoted(&mut shown, &other);
-            }
-        } else {
-            shown.push(character);
+            Token::Sign(sign) => shown.push(sign),
         }
     }
     Some(shown)
@@ -148,10 +135,6 @@ fn push_quoted(shown: &mut String, name: &str) {
         shown.push(' ');
     }
     shown.push_str(&format!("\"{}\"", name.replace('"', "\"\"")));
-}
-
-fn is_of_name(character: char) -> bool {
-    !character.is_whitespace() && !matches!(character, '(' | ')' | ',' | '"')
 }
 
 #[cfg(test)]

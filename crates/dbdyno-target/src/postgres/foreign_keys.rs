@@ -1,18 +1,29 @@
 //! Foreign keys whose own columns no index begins with.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
 
 use super::reader::{Subject, count, count_or_none};
+use super::sizes;
 use super::text::{text, texts};
 
-pub(super) const SUBJECT: Subject =
-    Subject::new("postgres.foreign_keys", "pg_constraint, pg_index");
+/// The last one tells the sizes of tables that have no pages in pg_class.
+pub(super) const SUBJECT: Subject = Subject::new(
+    "postgres.foreign_keys",
+    "pg_constraint, pg_index, pg_class, pg_relation_size()",
+);
+
+/// How many keys are listed.
+const LISTED: usize = 100;
 
 /// An index serves the check when its first columns are the key's in any order; one that leaves
 /// out nothing but nulls does too, since a null refers to no row. Partitions' own constraints are
-/// their parent's. A table that was never vacuumed has no pages, so rows stand in at 50 a page.
-/// The hundred on the largest tables are listed, the rest is counted.
+/// their parent's. A table that was never vacuumed or analysed has no pages, and its true size costs
+/// opening it: three hundred of those are measured, first those whose parents lose rows, then those of
+/// the most rows, which stand in at 50 a page where nothing else tells.
 const SQL: &str = "WITH f AS MATERIALIZED (
     SELECT c.oid, c.conname, c.conrelid, c.confrelid, c.conkey
     FROM pg_constraint c
@@ -21,7 +32,7 @@ const SQL: &str = "WITH f AS MATERIALIZED (
     SELECT f.*, CASE WHEN t.relkind <> 'p' THEN greatest(t.relpages,
             (pg_stat_get_live_tuples(t.oid) + pg_stat_get_dead_tuples(t.oid)) / 50)
             * current_setting('block_size')::int8 END AS table_bytes,
-        t.relname, t.relnamespace
+        t.relkind <> 'p' AND t.relpages = 0 AS is_uncounted, t.relname, t.relnamespace
     FROM f JOIN pg_class t ON t.oid = f.conrelid
     WHERE NOT EXISTS (
         SELECT FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
@@ -31,20 +42,26 @@ const SQL: &str = "WITH f AS MATERIALIZED (
             AND (x.indpred IS NULL OR (x.indpred::text LIKE '{NULLTEST %:nulltesttype 1 %'
                 AND substring(x.indpred::text FROM ':varattno ([0-9]+)')::int2
                     = ANY (f.conkey))))
+), picked AS (
+    (SELECT oid FROM unindexed WHERE NOT is_uncounted
+        ORDER BY table_bytes DESC NULLS FIRST, oid LIMIT 100)
+    UNION ALL (SELECT oid FROM unindexed WHERE is_uncounted
+        ORDER BY pg_stat_get_tuples_deleted(confrelid) > 0 DESC, table_bytes DESC, oid LIMIT 300)
 )
-SELECT u.conname::text AS constraint_name, n.nspname::text AS schema_name,
-    u.relname::text AS table_name,
+SELECT u.conrelid AS table_oid, u.is_uncounted, u.conname::text AS constraint_name,
+    n.nspname::text AS schema_name, u.relname::text AS table_name,
     (SELECT array_agg(a.attname::text ORDER BY k.place)
         FROM unnest(u.conkey) WITH ORDINALITY AS k(number, place)
         JOIN pg_attribute a ON a.attrelid = u.conrelid AND a.attnum = k.number) AS column_names,
     u.table_bytes, pn.nspname::text AS parent_schema, p.relname::text AS parent_name,
     pg_stat_get_tuples_deleted(p.oid) AS parent_deleted,
     pg_stat_get_tuples_updated(p.oid) AS parent_updated,
-    (SELECT count(*) FROM f) AS all_keys, (SELECT count(*) FROM unindexed) AS all_unindexed
-FROM unindexed u JOIN pg_namespace n ON n.oid = u.relnamespace
+    (SELECT count(*) FROM f) AS all_keys, (SELECT count(*) FROM unindexed) AS all_unindexed,
+    (SELECT count(*) FROM unindexed WHERE is_uncounted) AS all_uncounted
+FROM unindexed u JOIN picked ON picked.oid = u.oid
+    JOIN pg_namespace n ON n.oid = u.relnamespace
     JOIN pg_class p ON p.oid = u.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace
-ORDER BY u.table_bytes DESC NULLS FIRST, schema_name, table_name, constraint_name
-LIMIT 100";
+ORDER BY schema_name, table_name, constraint_name";
 
 /// How many there are where all of them are indexed.
 const ALL: &str = "SELECT count(*) FROM pg_constraint \
@@ -59,11 +76,40 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<ForeignKeys, Er
             ..ForeignKeys::default()
         });
     };
+    let sizes = read_sizes(client, &rows)?;
+    let mut listed = Vec::with_capacity(rows.len());
+    let mut measured = 0;
+    for row in &rows {
+        let mut key = decode(row)?;
+        if let Some(size) = sizes.get(&row.try_get::<_, u32>("table_oid")?) {
+            key.table_bytes = Some(*size);
+            measured += 1;
+        }
+        listed.push(key);
+    }
+    // Partitioned tables come first; equal ones stay in the order of their names.
+    listed.sort_by_key(|key| Reverse(key.table_bytes.unwrap_or(u64::MAX)));
+    listed.truncate(LISTED);
     Ok(ForeignKeys {
         foreign_keys: count(first.try_get("all_keys")?),
         unindexed: count(first.try_get("all_unindexed")?),
-        listed: rows.iter().map(decode).collect::<Result<_, Error>>()?,
+        unmeasured: count(first.try_get("all_uncounted")?).saturating_sub(measured),
+        listed,
     })
+}
+
+/// Of the tables whose pages nobody has counted, by their oids; without those that are locked.
+fn read_sizes(client: &mut Client, rows: &[Row]) -> Result<BTreeMap<u32, u64>, Error> {
+    let mut oids = BTreeSet::new();
+    for row in rows {
+        if row.try_get::<_, bool>("is_uncounted")? {
+            oids.insert(row.try_get::<_, u32>("table_oid")?);
+        }
+    }
+    let oids: Vec<u32> = oids.into_iter().collect();
+    let sizes = sizes::read(client, sizes::Of::TableAlone, &oids)?;
+    let known = |(oid, size): (u32, Option<u64>)| Some((oid, size?));
+    Ok(oids.into_iter().zip(sizes).filter_map(known).collect())
 }
 
 fn decode(row: &Row) -> Result<UnindexedForeignKey, Error> {

@@ -24,6 +24,7 @@ mod reader;
 mod senders;
 mod sequences;
 mod settings;
+mod sizes;
 mod slots;
 mod standby;
 mod statements;

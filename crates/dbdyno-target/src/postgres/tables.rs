@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 
-use ::postgres::error::SqlState;
 use ::postgres::{Client, Error, Row};
 use dbdyno_model::Fact;
 use dbdyno_model::postgres::{Table, TableTotals, TableUsage};
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::sizes;
 use super::text::text;
 use super::widths::Widths;
 
@@ -116,24 +116,12 @@ FROM t JOIN picked ON picked.oid = t.oid JOIN pg_namespace n ON n.oid = t.relnam
     CROSS JOIN totals
 ORDER BY schema_name, table_name";
 
-/// True sizes, in statements of their own since each opens a table, its indexes and its TOAST table:
-/// that takes longer than all the rest. A table that somebody rewrites would make us wait for its lock.
-const SIZES: &str = "WITH locked AS MATERIALIZED (
-    SELECT relation FROM pg_locks
-    WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
-)
-SELECT CASE WHEN t.oid IN (SELECT relation FROM locked) THEN NULL
-    ELSE coalesce(pg_total_relation_size(t.oid), 0) END
-FROM unnest($1::oid[]) WITH ORDINALITY AS t (oid, place) ORDER BY t.place";
-
-/// Tables whose sizes one statement reads.
-const AT_ONCE: usize = 100;
-
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Fact<Found>, CollectError> {
     reader.read(&SUBJECT, |client, version| {
         let mut found = read_found(client, version)?;
         let oids: Vec<u32> = found.oids().collect();
-        for ((_, table), size) in found.listed.iter_mut().zip(read_sizes(client, &oids)?) {
+        let sizes = sizes::read(client, sizes::Of::All, &oids)?;
+        for ((_, table), size) in found.listed.iter_mut().zip(sizes) {
             table.size_bytes = size.unwrap_or(table.size_bytes);
         }
         // Equal ones stay in the order of their names.
@@ -142,25 +130,6 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<Fact<Found>, CollectError>
             .sort_by_key(|(_, table)| Reverse(table.size_bytes));
         Ok(found)
     })
-}
-
-/// In the order of the tables; none where only the pages tell.
-fn read_sizes(client: &mut Client, oids: &[u32]) -> Result<Vec<Option<u64>>, Error> {
-    let mut sizes = Vec::with_capacity(oids.len());
-    for part in oids.chunks(AT_ONCE) {
-        match client.query(SIZES, &[&part]) {
-            Ok(rows) => {
-                for row in &rows {
-                    sizes.push(count_or_none(row.try_get(0)?));
-                }
-            }
-            // The lock was taken after we looked: nobody waits for a second one.
-            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => break,
-            Err(error) => return Err(error),
-        }
-    }
-    sizes.resize(oids.len(), None);
-    Ok(sizes)
 }
 
 fn sql(version: u32) -> String {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dbdyno_model::{Address, Secret};
@@ -11,6 +12,7 @@ use dbdyno_target::connection::{
 use dbdyno_testing::{Running, binaries};
 
 const LIMIT: Duration = Duration::from_secs(60);
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn a_password_from_a_file_or_a_command_lets_in() {
@@ -48,9 +50,9 @@ fn a_password_from_a_file_or_a_command_lets_in() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     attempt(password_from_file(&file).unwrap()).unwrap();
     let command = format!("cat {}", file.display());
-    attempt(password_from_command(&command, LIMIT).unwrap()).unwrap();
+    attempt(password_from_command(&command, LIMIT, &NEVER).unwrap()).unwrap();
     let command = "echo 'not this'; echo ' right one '";
-    let error = attempt(password_from_command(command, LIMIT).unwrap()).unwrap_err();
+    let error = attempt(password_from_command(command, LIMIT, &NEVER).unwrap()).unwrap_err();
     assert!(
         matches!(error, ConnectError::WrongPassword { .. }),
         "{error:?}"

@@ -24,7 +24,8 @@ pub(crate) fn run(
     let facts = match &arguments.facts {
         Some(path) => facts_file::read(path)?,
         None => {
-            let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
+            let named = arguments.target.as_deref();
+            let target = resolve_named(named, &arguments.password, interrupt.flag())?;
             collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?
         }
     };

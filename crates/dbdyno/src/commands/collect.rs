@@ -24,7 +24,8 @@ pub(crate) fn run(
     if let Some(path) = output {
         check_output(path)?;
     }
-    let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
+    let named = arguments.target.as_deref();
+    let target = resolve_named(named, &arguments.password, interrupt.flag())?;
     let facts = collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?;
     // From here on nothing is left half.
     interrupt.watches(true);

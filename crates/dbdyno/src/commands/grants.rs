@@ -10,13 +10,18 @@ use dbdyno_target::postgres::{CollectOptions, Granted, NEWEST, OLDEST, collect, 
 use crate::cli;
 use crate::collecting::{within, without_secrets};
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::target::resolve_named;
 
 /// For a reading without a sample.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) fn run(arguments: &cli::Grants, printer: &Printer) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &cli::Grants,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let role = arguments.role.trim();
     if role.is_empty() || role.contains(char::is_control) {
         return Err(Failure::usage(
@@ -24,7 +29,8 @@ pub(crate) fn run(arguments: &cli::Grants, printer: &Printer) -> Result<(), Fail
             "give the role that dbdyno shall connect as",
         ));
     }
-    let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
+    let named = arguments.target.as_deref();
+    let target = resolve_named(named, &arguments.password, interrupt.flag())?;
     let mut lines = match &target {
         Some(to) => of_server(to, printer).map_err(without_secrets)?,
         None => vec![format!("-- For PostgreSQL {OLDEST} to {NEWEST}.")],

@@ -1,6 +1,11 @@
 //! Loads that are interrupted and resumed, and loads without a server.
 
-use super::*;
+use std::process::Stdio;
+use std::time::Duration;
+
+use dbdyno_target::process::{self, Signal};
+
+use super::{Bench, dbdyno, stderr};
 
 #[test]
 fn a_load_that_was_interrupted_is_resumed() {

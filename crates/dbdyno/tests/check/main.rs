@@ -7,6 +7,7 @@ mod carried;
 mod faults;
 mod hanging;
 mod here;
+mod password_command;
 mod planted;
 mod privacy;
 mod privileges;

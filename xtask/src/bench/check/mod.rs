@@ -8,13 +8,11 @@ mod round;
 mod rows;
 mod site;
 
-use std::fs;
-
 use self::options::{Options, usage};
 use self::round::Round;
-use self::rows::Row;
 use self::site::Site;
 use super::machine::Head;
+use super::table;
 use crate::{command, servers};
 
 pub(super) fn run(words: &[&str]) -> Result<(), String> {
@@ -45,16 +43,7 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     eprintln!("a check beside locked tables");
     let strongest = locks::strongest(&site)?;
     let rows = rows::rows(&rounds, strongest);
-    save(&head, &rows)?;
-    println!("{}\n{}", head.markdown(), rows::markdown(&rows));
+    table::save("check", &table::document(&head.json(), &rows))?;
+    println!("{}\n{}", head.markdown(), table::markdown(&rows));
     Ok(())
-}
-
-fn save(head: &Head, rows: &[Row]) -> Result<(), String> {
-    let directory = command::root().join("target/bench");
-    let path = directory.join("check.json");
-    let document = rows::document(&head.json(), rows);
-    fs::create_dir_all(&directory)
-        .and_then(|()| fs::write(&path, format!("{document:#}\n")))
-        .map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,11 +1,11 @@
-//! Figures of all rounds beside what is wanted of them, as a Markdown table and as JSON.
+//! Figures of all rounds beside what is wanted of them.
 
-use dbdyno_report::number;
 use serde_json::{Value, json};
 
 use super::round::{Round, STARTS};
 use crate::bench::series::{Series, spread};
-use crate::bench::{cells, steal};
+use crate::bench::steal;
+use crate::bench::table::{Line, judged, missing};
 
 /// The weakest mode that a query can take.
 const WANTED_LOCK: &str = "AccessShareLock";
@@ -121,21 +121,14 @@ fn limit(rounds: &[Round]) -> Row {
     words("statement_timeout that it sets", &text, "set", is_met)
 }
 
-fn missing() -> String {
-    number::MISSING.to_owned()
-}
+impl Line<4> for Row {
+    const HEADINGS: [&'static str; 4] = ["figure", "measured", "wanted", "steal"];
 
-impl Row {
     fn cells(&self) -> [String; 4] {
-        let wanted = match self.is_met {
-            None => self.wanted.clone(),
-            Some(true) => format!("{}: met", self.wanted),
-            Some(false) => format!("{}: not met", self.wanted),
-        };
         [
             self.what.clone(),
             self.measured.clone(),
-            wanted,
+            judged(&self.wanted, self.is_met),
             steal::shown(&self.steal),
         ]
     }
@@ -152,23 +145,11 @@ impl Row {
     }
 }
 
-pub(super) fn markdown(rows: &[Row]) -> String {
-    let mut text = String::from("| figure | measured | wanted | steal |\n|---|---|---|---|\n");
-    for row in rows {
-        text.push_str(&cells::row(&row.cells()));
-    }
-    text
-}
-
-pub(super) fn document(head: &Value, rows: &[Row]) -> Value {
-    let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-    json!({ "head": head, "rows": rows })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::log::Limit;
     use super::*;
+    use crate::bench::table::{document, markdown};
 
     fn round(whole_s: f64, longest_ms: f64) -> Round {
         Round {

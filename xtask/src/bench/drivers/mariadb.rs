@@ -13,11 +13,12 @@ use crate::bench::server::{Place, Server, free_port};
 /// Without a password, over the socket and from 127.0.0.1.
 pub(super) const USER: &str = "root";
 
-/// All of the data in memory, and room for a thousand connections that prepare a hundred
-/// statements each.
-const SETTINGS: [(&str, &str); 4] = [
-    ("innodb-buffer-pool-size", "4G"),
+/// All of the data in memory, a log that a run does not fill, and room for a thousand connections that
+/// prepare a hundred statements each.
+const SETTINGS: [(&str, &str); 5] = [
+    ("innodb-buffer-pool-size", "6G"),
     ("innodb-flush-method", "O_DIRECT"),
+    ("innodb-log-file-size", "4G"),
     ("max-connections", "1100"),
     ("max-prepared-stmt-count", "1048576"),
 ];

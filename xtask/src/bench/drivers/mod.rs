@@ -8,19 +8,17 @@ mod options;
 mod ours;
 mod parts;
 mod peers;
+mod rows;
 mod site;
-mod table;
 mod told;
-
-use std::fs;
 
 use self::options::{Options, usage};
 use self::parts::Context;
 use self::peers::Peers;
+use self::rows::Row;
 use self::site::Site;
-use self::table::{Row, document, markdown};
-use super::floor;
 use super::machine::Head;
+use super::{floor, table};
 use crate::{command, servers};
 
 /// Of TPC-C.
@@ -93,17 +91,13 @@ impl Report {
     }
 
     fn save(&self) -> Result<(), String> {
-        let directory = command::root().join("target/bench");
-        let path = directory.join("drivers.json");
-        let mut document = document(&self.head.json(), &self.rows);
+        let mut document = table::document(&self.head.json(), &self.rows);
         document["troubles"] = self.troubles.clone().into();
-        fs::create_dir_all(&directory)
-            .and_then(|()| fs::write(&path, format!("{document:#}\n")))
-            .map_err(|error| format!("{}: {error}", path.display()))
+        table::save("drivers", &document)
     }
 
     fn print(&self) {
-        println!("{}\n{}", self.head.markdown(), markdown(&self.rows));
+        println!("{}\n{}", self.head.markdown(), table::markdown(&self.rows));
         for trouble in &self.troubles {
             println!("{trouble}");
         }

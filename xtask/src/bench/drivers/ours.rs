@@ -14,6 +14,8 @@ use crate::bench::measure::{Failure, Measured, measure};
 pub(super) const NAME: &str = "dbdyno";
 /// Of TPC-C.
 pub(super) const DATABASE: &str = "ours";
+/// Of TPC-C without foreign keys, beside peers that make none.
+pub(super) const KEYLESS: &str = "keyless";
 
 /// The exit code of what cannot be asked for.
 const USAGE: i32 = 2;
@@ -43,7 +45,17 @@ impl<'a> Drive<'a> {
     }
 
     pub(super) fn tpcc(site: &'a Site, mode: &str, connections: u32, seconds: u64) -> Self {
-        let uri = site.uri(Transport::Tcp, DATABASE);
+        Self::tpcc_in(DATABASE, site, mode, connections, seconds)
+    }
+
+    pub(super) fn tpcc_in(
+        database: &str,
+        site: &'a Site,
+        mode: &str,
+        connections: u32,
+        seconds: u64,
+    ) -> Self {
+        let uri = site.uri(Transport::Tcp, database);
         Self::new(site, "tpcc", uri, connections, seconds).with(format!("--mode={mode}"))
     }
 
@@ -102,13 +114,21 @@ fn dbdyno(site: &Site) -> Command {
     command
 }
 
-/// To ready: keys, foreign keys and statistics.
-pub(super) fn load(site: &Site, transport: Transport, database: &str) -> Result<Run, Absent> {
+/// To ready: keys, foreign keys if any, and statistics.
+pub(super) fn load(
+    site: &Site,
+    transport: Transport,
+    database: &str,
+    foreign_keys: bool,
+) -> Result<Run, Absent> {
     let mut command = dbdyno(site);
     command
         .args(["bench", "load", "tpcc", &site.uri(transport, database)])
         .arg(format!("--warehouses={WAREHOUSES}"))
         .arg(format!("--threads={LOADERS}"));
+    if !foreign_keys {
+        command.arg("--no-foreign-keys");
+    }
     let measured = measure(&mut command)?;
     Ok(timed(&measured, measured.seconds))
 }

@@ -21,7 +21,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 
 /// Of PostgreSQL: all of the data in memory, checkpoints by time, and room for a thousand connections.
 const SETTINGS: [(&str, &str); 4] = [
-    ("shared_buffers", "4GB"),
+    ("shared_buffers", "6GB"),
     ("max_wal_size", "8GB"),
     ("max_connections", "1100"),
     ("logging_collector", "off"),

@@ -8,12 +8,17 @@ use dbdyno_trial::template::with_causes;
 use super::options::{self, Named};
 use crate::cli::BenchStored;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
-pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &BenchStored,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let data = &arguments.data;
     let named = options::named(data)?;
-    let connection = options::connection(data)?;
+    let connection = options::connection(data, interrupt)?;
     let expected = options::expected(&arguments.tpcc, 1);
     if matches!(named, Named::Tpcc) {
         // What cannot be read may have to be removed all the same.

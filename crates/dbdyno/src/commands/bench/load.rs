@@ -37,9 +37,9 @@ pub(super) fn run(
         ));
     }
     let connection = if arguments.generate_only {
-        options::unasked(&arguments.data)?
+        options::unasked(&arguments.data, interrupt)?
     } else {
-        options::connection(&arguments.data)?
+        options::connection(&arguments.data, interrupt)?
     };
     let workload = to_load(&named, arguments, &connection)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

@@ -32,8 +32,8 @@ pub(crate) fn run(
         BenchAction::List => list::run(printer),
         BenchAction::Load(arguments) => load::run(arguments, printer, interrupt),
         BenchAction::Run(arguments) => run::run(arguments, printer, interrupt),
-        BenchAction::Verify(arguments) => verify::run(arguments, printer),
-        BenchAction::Clean(arguments) => clean::run(arguments, printer),
+        BenchAction::Verify(arguments) => verify::run(arguments, printer, interrupt),
+        BenchAction::Clean(arguments) => clean::run(arguments, printer, interrupt),
     };
     printer.clear();
     result

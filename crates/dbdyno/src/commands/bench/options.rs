@@ -14,6 +14,7 @@ use dbdyno_report::shell_word;
 use super::keyed;
 use crate::cli::{BenchData, Keyed, Sbtest, TpccData};
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::target;
 
 /// A workload as it is named, before anything is known of its data.
@@ -67,13 +68,15 @@ fn sbtest(kind: Kind, options: &Sbtest) -> Result<oltp::Config, Failure> {
 }
 
 /// The server, as psql would find it where none is named.
-pub(super) fn connection(data: &BenchData) -> Result<Connection, Failure> {
-    target::resolve(data.target.as_deref().unwrap_or(""), &data.password)
+pub(super) fn connection(data: &BenchData, interrupt: &Interrupt) -> Result<Connection, Failure> {
+    let named = data.target.as_deref().unwrap_or("");
+    target::resolve(named, &data.password, interrupt.flag())
 }
 
 /// The same where it need not be there, and is not asked.
-pub(super) fn unasked(data: &BenchData) -> Result<Connection, Failure> {
-    let candidates = target::candidates(data.target.as_deref().unwrap_or(""), &data.password)?;
+pub(super) fn unasked(data: &BenchData, interrupt: &Interrupt) -> Result<Connection, Failure> {
+    let named = data.target.as_deref().unwrap_or("");
+    let candidates = target::candidates(named, &data.password, interrupt.flag())?;
     Ok(candidates.first())
 }
 

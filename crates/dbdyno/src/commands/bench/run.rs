@@ -36,7 +36,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check(arguments)?;
     let named = options::named(&arguments.data)?;
-    let connection = options::connection(&arguments.data)?;
+    let connection = options::connection(&arguments.data, interrupt)?;
     let expected = options::expected(&arguments.tpcc, arguments.seed);
     let workload = options::loaded(&named, &connection, arguments.mode, &expected)?;
     let numbers = think::connections(arguments, &workload)?;

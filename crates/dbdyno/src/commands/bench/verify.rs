@@ -10,11 +10,16 @@ use dbdyno_report::number;
 use super::options;
 use crate::cli::BenchStored;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
-pub(super) fn run(arguments: &BenchStored, printer: &Printer) -> Result<(), Failure> {
+pub(super) fn run(
+    arguments: &BenchStored,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let named = options::named(&arguments.data)?;
-    let connection = options::connection(&arguments.data)?;
+    let connection = options::connection(&arguments.data, interrupt)?;
     let expected = options::expected(&arguments.tpcc, 1);
     let workload = options::loaded(&named, &connection, None, &expected)?;
     printer.progress("checking the data");

@@ -18,7 +18,7 @@ pub(crate) fn run(
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let options = options::Options::check(arguments)?;
+    let options = options::Options::check(arguments, interrupt)?;
     let result = match (&options.target, arguments.twin_here) {
         (None, _) => trial::embedded(&options, printer, interrupt),
         (Some(target), true) => trial::twin(&options, target, printer, interrupt),

@@ -15,6 +15,7 @@ use dbdyno_trial::Budget;
 use crate::cli;
 use crate::exit::Failure;
 use crate::facts::LEAST_MEMORY;
+use crate::interrupt::Interrupt;
 use crate::target::{command, read_script, resolve_named};
 
 #[derive(Debug)]
@@ -41,8 +42,9 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn check(arguments: &cli::Tune) -> Result<Self, Failure> {
-        let target = resolve_named(arguments.target.as_deref(), &arguments.password)?;
+    pub(super) fn check(arguments: &cli::Tune, interrupt: &Interrupt) -> Result<Self, Failure> {
+        let named = arguments.target.as_deref();
+        let target = resolve_named(named, &arguments.password, interrupt.flag())?;
         Ok(Self {
             twin_here: arguments.twin_here,
             workload: workload(arguments)?,

@@ -168,14 +168,11 @@ const FAULTS: &[Fault] = &[
         &[
             Sql("CREATE TABLE parent (id int PRIMARY KEY)"),
             Sql("INSERT INTO parent SELECT generate_series(1, 1000)"),
-            Sql("CREATE TABLE child (id int, parent int, filler text)"),
+            Sql("CREATE TABLE child (id int PRIMARY KEY, parent int, filler text)"),
             Sql("INSERT INTO child SELECT g, 1 + g % 500, repeat('x', 900) \
                  FROM generate_series(1, 130000) g"),
-            // After the rows: the index tells the server how many pages they fill.
-            Sql("ALTER TABLE child ADD PRIMARY KEY (id)"),
+            // Autovacuum is off: nobody counts the pages, and rows as wide as these say little of them.
             Sql("ALTER TABLE child ADD FOREIGN KEY (parent) REFERENCES parent"),
-            // From 18 on an index tells nothing of its table where autovacuum is off.
-            Sql("VACUUM child"),
             Sql("DELETE FROM parent WHERE id = 1000"),
         ],
         "schema.foreign_key_index",

@@ -5,8 +5,8 @@ use std::fs;
 use super::super::contest::{Contestant, hold};
 use super::super::figures::{Absent, Figure, Reach, Run};
 use super::super::ours;
+use super::super::rows::Row;
 use super::super::site::{Engine, Site, Transport};
-use super::super::table::Row;
 use super::super::{LOADERS, WAREHOUSES};
 use super::Context;
 use crate::bench::floor::Floor;
@@ -29,7 +29,7 @@ fn beside_the_floor(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, 
     let floor = site.floor()?;
     floor.export(ours::DATABASE)?;
     let contestants = [
-        Contestant::new(ours::NAME, |_| load_ours(site, Transport::Socket)),
+        Contestant::new(ours::NAME, |_| load_ours(site, Transport::Socket, true)),
         Contestant::new("COPY of ready binary files", |_| load_files(site, &floor)),
     ];
     let (title, rounds) = (title(site), context.options.rounds);
@@ -46,10 +46,13 @@ fn beside_the_floor(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, 
     )])
 }
 
+/// Which makes no foreign keys: ours with and without.
 fn beside_go_tpc(site: &Site, context: &Context<'_>) -> Result<Vec<Row>, Absent> {
     let go_tpc = context.peers.go_tpc.clone();
+    let keyless = format!("{}, without foreign keys", ours::NAME);
     let contestants = [
-        Contestant::new(ours::NAME, |_| load_ours(site, Transport::Tcp)),
+        Contestant::new(ours::NAME, |_| load_ours(site, Transport::Tcp, true)),
+        Contestant::new(&keyless, |_| load_ours(site, Transport::Tcp, false)),
         Contestant::peer("go-tpc", go_tpc, |tool| {
             site.fresh(DATABASE)?;
             let run = tool.load(site, DATABASE)?;
@@ -58,21 +61,22 @@ fn beside_go_tpc(site: &Site, context: &Context<'_>) -> Result<Vec<Row>, Absent>
         }),
     ];
     let (title, rounds) = (title(site), context.options.rounds);
-    let [ours, peer] = hold(&title, rounds, contestants, &|| site.settle());
-    let reach = Reach::RatioAtMost(0.5);
-    Ok(vec![Row::new(
-        &what(Transport::Tcp),
-        site.engine.name(),
-        Figure::Seconds,
-        &ours,
-        Some(&peer),
-        reach,
-    )])
+    let [ours, keyless, peer] = hold(&title, rounds, contestants, &|| site.settle());
+    let row = |what: &str, ours| {
+        let reach = Reach::RatioAtMost(0.5);
+        let engine = site.engine.name();
+        Row::new(what, engine, Figure::Seconds, ours, Some(&peer), reach)
+    };
+    let what = what(Transport::Tcp);
+    Ok(vec![
+        row(&what, &ours),
+        row(&format!("{what}, without foreign keys"), &keyless),
+    ])
 }
 
-fn load_ours(site: &Site, transport: Transport) -> Result<Run, Absent> {
+fn load_ours(site: &Site, transport: Transport, foreign_keys: bool) -> Result<Run, Absent> {
     site.fresh(DATABASE)?;
-    let run = ours::load(site, transport, DATABASE)?;
+    let run = ours::load(site, transport, DATABASE, foreign_keys)?;
     site.remove(DATABASE)?;
     Ok(run)
 }

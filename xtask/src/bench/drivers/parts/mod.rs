@@ -12,8 +12,8 @@ use super::figures::Absent;
 use super::options::Options;
 use super::ours;
 use super::peers::{BenchBase, GoTpc, Peers, SysbenchTpcc};
+use super::rows::Row;
 use super::site::{Site, Transport};
-use super::table::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -84,7 +84,14 @@ impl Context<'_> {
     /// TPC-C's data of ours.
     fn load_ours(&self, site: &mut Site) -> Result<(), Absent> {
         site.have(ours::DATABASE, |site| {
-            ours::load(site, Transport::Socket, ours::DATABASE).map(drop)
+            ours::load(site, Transport::Socket, ours::DATABASE, true).map(drop)
+        })
+    }
+
+    /// The same without foreign keys.
+    fn load_keyless(&self, site: &mut Site) -> Result<(), Absent> {
+        site.have(ours::KEYLESS, |site| {
+            ours::load(site, Transport::Socket, ours::KEYLESS, false).map(drop)
         })
     }
 

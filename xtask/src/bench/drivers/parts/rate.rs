@@ -7,8 +7,8 @@ use dbdyno_target::process::{self, Signal};
 use super::super::contest::{Contestant, hold};
 use super::super::figures::{Absent, Figure, Reach, Run};
 use super::super::ours::{self, Drive};
+use super::super::rows::Row;
 use super::super::site::{Site, Transport};
-use super::super::table::Row;
 use super::Context;
 
 const CONNECTIONS: u32 = 8;

@@ -6,8 +6,8 @@ use super::super::figures::{Absent, Figure, Reach};
 use super::super::oltp;
 use super::super::ours::{self, Drive};
 use super::super::peers::{Bare, PgBench};
+use super::super::rows::Row;
 use super::super::site::{Engine, Site, Transport};
-use super::super::table::Row;
 use super::Context;
 
 const CONNECTIONS: u32 = 8;

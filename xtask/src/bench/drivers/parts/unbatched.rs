@@ -3,8 +3,8 @@
 use super::super::contest::{Contestant, hold};
 use super::super::figures::{Absent, Figure, Reach};
 use super::super::ours::{self, Drive};
+use super::super::rows::Row;
 use super::super::site::{Site, Transport};
-use super::super::table::Row;
 use super::Context;
 
 pub(super) fn run(site: &mut Site, context: &Context<'_>) -> Result<Vec<Row>, Absent> {

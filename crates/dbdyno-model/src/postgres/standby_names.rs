@@ -15,20 +15,21 @@ impl StandbyNames {
     }
 }
 
+/// A part of the setting's text; together they are all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub enum Token {
     Word(String),
     /// In double quotes: never a keyword, and never `*` for any.
     Quoted(String),
-    Open,
-    Close,
-    Comma,
+    /// A parenthesis, a comma or a blank.
+    Sign(char),
 }
 
 /// `FIRST 2 (a, b, c)`, `ANY 2 (a, b, c)`, `2 (a, b)` or `a, b`; none where it is empty or none of
 /// these.
 pub fn parse(setting: &str) -> Option<StandbyNames> {
-    let tokens = tokens(setting)?;
+    let mut tokens = tokens(setting)?;
+    tokens.retain(|token| !matches!(token, Token::Sign(sign) if sign.is_whitespace()));
     let (required, list) = match tokens.as_slice() {
         [Token::Word(method), rest @ ..] if is_method(method) && is_counted(rest) => counted(rest)?,
         rest if is_counted(rest) => counted(rest)?,
@@ -43,11 +44,17 @@ fn is_method(word: &str) -> bool {
 }
 
 fn is_counted(tokens: &[Token]) -> bool {
-    matches!(tokens, [Token::Word(number), Token::Open, ..] if number.parse::<usize>().is_ok())
+    matches!(tokens, [Token::Word(number), Token::Sign('('), ..] if number.parse::<usize>().is_ok())
 }
 
 fn counted(tokens: &[Token]) -> Option<(usize, &[Token])> {
-    let [Token::Word(number), Token::Open, list @ .., Token::Close] = tokens else {
+    let [
+        Token::Word(number),
+        Token::Sign('('),
+        list @ ..,
+        Token::Sign(')'),
+    ] = tokens
+    else {
         return None;
     };
     let required = number.parse().ok().filter(|required| *required > 0)?;
@@ -57,7 +64,7 @@ fn counted(tokens: &[Token]) -> Option<(usize, &[Token])> {
 /// Names with commas between them.
 fn names(tokens: &[Token]) -> Option<Vec<String>> {
     tokens
-        .split(|token| *token == Token::Comma)
+        .split(|token| *token == Token::Sign(','))
         .map(|part| match part {
             [Token::Word(name)] => Some(name.clone()),
             [Token::Quoted(name)] => Some(name.clone()),
@@ -66,14 +73,12 @@ fn names(tokens: &[Token]) -> Option<Vec<String>> {
         .collect()
 }
 
-fn tokens(setting: &str) -> Option<Vec<Token>> {
+/// None where a quote is left open.
+pub fn tokens(setting: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut characters = setting.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '(' => tokens.push(Token::Open),
-            ')' => tokens.push(Token::Close),
-            ',' => tokens.push(Token::Comma),
             '"' => {
                 let mut name = String::new();
                 loop {
@@ -86,17 +91,17 @@ fn tokens(setting: &str) -> Option<Vec<Token>> {
                 }
                 tokens.push(Token::Quoted(name));
             }
-            blank if blank.is_whitespace() => {}
-            first => {
+            first if is_of_word(first) => {
                 let mut word = String::from(first);
                 while let Some(next) = characters.next_if(|next| is_of_word(*next)) {
                     word.push(next);
                 }
                 tokens.push(Token::Word(word));
             }
+            sign => tokens.push(Token::Sign(sign)),
         }
     }
-    (!tokens.is_empty()).then_some(tokens)
+    Some(tokens)
 }
 
 fn is_of_word(character: char) -> bool {

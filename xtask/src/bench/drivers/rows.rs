@@ -1,12 +1,12 @@
-//! Rows of figures, as a Markdown table and as JSON.
+//! Figures of ours beside a peer's, and what is wanted of them.
 
-use dbdyno_report::number;
 use serde_json::{Value, json};
 
 use super::contest::Outcome;
 use super::figures::{Absent, Figure, Ratio, Reach, Run};
 use crate::bench::series::{Series, spread};
-use crate::bench::{cells, steal};
+use crate::bench::steal;
+use crate::bench::table::{Line, judged, missing};
 
 /// One figure of ours, where there is one beside a peer's, and what is wanted of it.
 #[derive(Debug, Clone)]
@@ -105,6 +105,12 @@ impl Row {
         let peer = self.peer.iter().flat_map(|peer| &peer.steal);
         self.ours.steal.iter().chain(peer).copied().collect()
     }
+}
+
+impl Line<9> for Row {
+    const HEADINGS: [&'static str; 9] = [
+        "load", "server", "figure", "ours", "peer", "theirs", "ratio", "wanted", "steal",
+    ];
 
     fn cells(&self) -> [String; 9] {
         let peer = self.peer.as_ref();
@@ -117,11 +123,7 @@ impl Row {
             peer.map_or_else(missing, Side::text),
             self.ratio()
                 .map_or_else(missing, |ratio| spread(ratio.value, &ratio.of_pairs)),
-            match self.is_met() {
-                None => self.reach.to_string(),
-                Some(true) => format!("{}: met", self.reach),
-                Some(false) => format!("{}: not met", self.reach),
-            },
+            judged(&self.reach.to_string(), self.is_met()),
             steal::shown(&self.steal()),
         ]
     }
@@ -142,29 +144,10 @@ impl Row {
     }
 }
 
-fn missing() -> String {
-    number::MISSING.to_owned()
-}
-
-pub(super) fn markdown(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| load | server | figure | ours | peer | theirs | ratio | wanted | steal |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
-    for row in rows {
-        text.push_str(&cells::row(&row.cells()));
-    }
-    text
-}
-
-pub(super) fn document(head: &Value, rows: &[Row]) -> Value {
-    let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-    json!({ "head": head, "rows": rows })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::table::{document, markdown};
 
     fn outcome(name: &str, values: &[f64], steal: f64) -> Outcome {
         let run = |value: &f64| Run {

@@ -1,0 +1,189 @@
+//! The workspace's test programs side by side: most of them wait for a server for most of their time.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use std::{iter, thread};
+
+use serde_json::Value;
+
+use crate::command;
+
+/// One test program as cargo built it.
+struct Program {
+    /// Its source, from the workspace's root.
+    name: String,
+    path: PathBuf,
+    /// Of its package, where cargo would start it.
+    directory: PathBuf,
+}
+
+/// What a program said, and how long it took.
+struct Outcome {
+    passed: bool,
+    output: String,
+    took: Duration,
+}
+
+/// Builds all, then runs as many at once as there are processors, each as `prepare` has it. One line for each that
+/// passes; what a failed one said is shown whole, and all failed ones are named at the end.
+pub(crate) fn run(prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<(), String> {
+    let programs = build()?;
+    let count = programs.len();
+    let waiting = Mutex::new(programs.into_iter());
+    let next = || waiting.lock().ok()?.next();
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                for program in iter::from_fn(next) {
+                    let outcome = execute(&program, prepare);
+                    print!("{}", describe(&program, &outcome));
+                    if !outcome.passed
+                        && let Ok(mut failed) = failed.lock()
+                    {
+                        failed.push(program.name);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().map_err(|error| error.to_string())?;
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} of {count} test programs failed: {}",
+        failed.len(),
+        failed.join(", ")
+    ))
+}
+
+fn build() -> Result<Vec<Program>, String> {
+    let format = "--message-format=json-render-diagnostics";
+    let mut cargo = command::cargo_command();
+    cargo
+        .current_dir(command::root())
+        .args(["test", "--workspace", "--no-run", format])
+        .stderr(Stdio::inherit());
+    let programs: Vec<Program> = command::read(&mut cargo)?
+        .lines()
+        .filter_map(|line| program(&serde_json::from_str(line).ok()?))
+        .collect();
+    if programs.is_empty() {
+        return Err(format!(
+            "{} names no test program",
+            command::describe(&cargo)
+        ));
+    }
+    Ok(programs)
+}
+
+/// Nothing where the message tells of something else.
+fn program(message: &Value) -> Option<Program> {
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let source = Path::new(message["target"]["src_path"].as_str()?);
+    let source = source.strip_prefix(command::root()).unwrap_or(source);
+    let manifest = Path::new(message["manifest_path"].as_str()?);
+    Some(Program {
+        name: source.display().to_string(),
+        path: message["executable"].as_str()?.into(),
+        directory: manifest.parent()?.into(),
+    })
+}
+
+fn execute(program: &Program, prepare: &(dyn Fn(&mut Command) + Sync)) -> Outcome {
+    let begin = Instant::now();
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.directory).stdin(Stdio::null());
+    prepare(&mut command);
+    let (passed, output) = match command.output() {
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            let mut said = String::from_utf8_lossy(&said).into_owned();
+            if !output.status.success() {
+                let _ = writeln!(said, "{}", output.status);
+            }
+            (output.status.success(), said)
+        }
+        Err(error) => (false, format!("cannot run it: {error}\n")),
+    };
+    Outcome {
+        passed,
+        output,
+        took: begin.elapsed(),
+    }
+}
+
+fn describe(program: &Program, outcome: &Outcome) -> String {
+    let Outcome {
+        passed,
+        output,
+        took,
+    } = outcome;
+    let (name, took) = (&program.name, took.as_secs_f64());
+    if !passed {
+        return format!("{output}\nFAILED {name} after {took:.1} s, see above\n");
+    }
+    let counts = output.lines().rev().find_map(|line| {
+        let counts = line.strip_prefix("test result: ok. ")?;
+        Some(counts.split("; finished").next()?.to_owned())
+    });
+    let counts = counts.unwrap_or_else(|| "says no result".into());
+    format!("{took:>7.1} s  {name}: {counts}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(reason: &str, test: bool) -> Value {
+        serde_json::json!({
+            "reason": reason,
+            "manifest_path": command::root().join("crates/a/Cargo.toml"),
+            "target": {"src_path": command::root().join("crates/a/tests/b.rs")},
+            "profile": {"test": test},
+            "executable": if test { Some("/target/b-1") } else { None },
+        })
+    }
+
+    #[test]
+    fn a_test_program_is_known_among_what_cargo_builds() {
+        let found = program(&told("compiler-artifact", true)).unwrap();
+        assert_eq!(found.name, "crates/a/tests/b.rs");
+        assert_eq!(found.path, Path::new("/target/b-1"));
+        assert!(found.directory.ends_with("crates/a"));
+        assert!(program(&told("compiler-artifact", false)).is_none());
+        assert!(program(&told("build-finished", true)).is_none());
+    }
+
+    fn script(text: &str) -> (Program, Outcome) {
+        let program = Program {
+            name: "a.rs".into(),
+            path: "/bin/sh".into(),
+            directory: "/".into(),
+        };
+        let outcome = execute(&program, &|command| {
+            command.args(["-c", text]);
+        });
+        (program, outcome)
+    }
+
+    #[test]
+    fn what_passed_is_one_line_and_what_failed_is_whole() {
+        let (program, outcome) =
+            script("echo noise; echo 'test result: ok. 2 passed; 0 failed; finished in 1s'");
+        let line = describe(&program, &outcome);
+        assert!(line.ends_with(" s  a.rs: 2 passed; 0 failed\n"), "{line}");
+        assert_eq!(line.lines().count(), 1);
+
+        let (program, outcome) = script("echo out; echo err >&2; exit 3");
+        let text = describe(&program, &outcome);
+        assert!(text.starts_with("out\nerr\nexit status: 3\n"), "{text}");
+        assert!(text.contains("FAILED a.rs"), "{text}");
+    }
+}
