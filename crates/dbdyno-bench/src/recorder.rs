@@ -4,6 +4,7 @@ mod compact;
 
 use std::time::{Duration, Instant};
 
+use dbdyno_model::bench::FailedReconnects;
 use dbdyno_stats::new_histogram;
 use hdrhistogram::Histogram;
 
@@ -65,6 +66,8 @@ pub(crate) struct Tally {
     pub(crate) rolled_back: u64,
     pub(crate) sent: Sent,
     pub(crate) errors: Vec<ErrorCount>,
+    /// Tries to connect again that failed.
+    pub(crate) refused: Vec<FailedReconnects>,
 }
 
 impl Tally {
@@ -81,6 +84,7 @@ impl Tally {
             rolled_back: 0,
             sent: Sent::default(),
             errors: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -95,6 +99,7 @@ impl Tally {
         self.rolled_back = 0;
         self.sent = Sent::default();
         self.errors.clear();
+        self.refused.clear();
     }
 
     fn fail(&mut self, code: &str, message: &str) {
@@ -132,6 +137,9 @@ impl Tally {
                 Some(known) => known.count += error.count,
                 None => self.errors.push(error.clone()),
             }
+        }
+        for refused in &other.refused {
+            refused.clone().count_into(&mut self.refused);
         }
     }
 }
@@ -201,6 +209,12 @@ impl Recorder {
             self.sum.committed += 1;
         }
         now
+    }
+
+    /// Books a try to connect again that failed.
+    pub(crate) fn refuse(&mut self, refused: FailedReconnects) {
+        self.roll(Instant::now());
+        refused.count_into(&mut self.current.refused);
     }
 
     fn roll(&mut self, now: Instant) {
@@ -357,6 +371,32 @@ mod tests {
                 retries: 6
             }
         );
+    }
+
+    #[test]
+    fn tries_to_connect_again_are_kept_apart_from_errors() {
+        let now = Instant::now();
+        let mut recorder = Recorder::new(1, now);
+        recorder.attach(now);
+        let refused = FailedReconnects {
+            code: Some("1045".to_owned()),
+            message: "Access denied".to_owned(),
+            count: 1,
+        };
+        recorder.refuse(refused.clone());
+        recorder.refuse(refused.clone());
+        let mut part = recorder.take_part(Instant::now()).unwrap();
+        assert_eq!(part.errors, []);
+        let twice = FailedReconnects {
+            count: 2,
+            ..refused
+        };
+        assert_eq!(part.refused, [twice]);
+        let other = part.clone();
+        part.add(&other);
+        assert_eq!((part.refused.len(), part.refused[0].count), (1, 4));
+        part.clear();
+        assert_eq!((part.refused.len(), recorder.sum().errors), (0, 0));
     }
 
     #[test]

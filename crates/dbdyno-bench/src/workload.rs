@@ -20,7 +20,7 @@ use crate::tables;
 use crate::tpcc;
 pub(crate) use crate::tpcc::End;
 pub use crate::tpcc::{Loaded, Progress, When};
-use crate::wire::{Link, Sent, Session, WireError};
+use crate::wire::{Isolation, Link, Sent, Session, WireError};
 pub use error::{CheckError, LoadError};
 pub(crate) use error::{Failure, PrepareError};
 
@@ -100,6 +100,17 @@ impl Workload {
                 Some(warehouses.saturating_mul(tpcc::TERMINALS))
             }
             Self::Oltp(_) | Self::Keys(_) | Self::Friends(_) | Self::Script(_) => None,
+        }
+    }
+
+    /// The transaction that takes a level of its own where the run asks for none, and that level.
+    pub fn own_isolation(&self, engine: Engine) -> Option<(&'static str, Isolation)> {
+        use tpcc::Mode::{Pipelined, Procedures};
+        match (self, engine) {
+            (Self::Tpcc(_, Pipelined | Procedures), Engine::MySql) => {
+                Some(("delivery", Isolation::ReadCommitted))
+            }
+            _ => None,
         }
     }
 

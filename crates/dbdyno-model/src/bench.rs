@@ -33,6 +33,9 @@ pub struct Bench {
     /// How transactions are kept apart, by the names that `--isolation` has: the level that was asked
     /// for, else the one that the server gives its sessions. None where it did not say.
     pub isolation: Option<String>,
+    /// By transaction, the level of those that take another one, where none was asked for.
+    #[serde(default)]
+    pub own_isolation: BTreeMap<String, String>,
     pub target: Target,
     /// The machine that the load was driven from.
     pub machine: Machine,
@@ -51,6 +54,8 @@ pub struct Bench {
     pub tps: f64,
     /// The same for each of up to ten equal parts of the window, in their order.
     pub tps_of_windows: Vec<f64>,
+    /// How long each of these parts is: whole seconds. What is left over at the end is in none.
+    pub window_s: Option<f64>,
     /// Rows inserted or selected a second; inserts and selects only.
     pub rows_per_s: Option<f64>,
     /// New orders committed a minute; TPC-C only.
@@ -72,11 +77,16 @@ pub struct Bench {
     pub errors: BTreeMap<String, u64>,
     /// The first message with each code.
     pub error_messages: BTreeMap<String, String>,
+    /// Tries to make lost connections again that failed; not in `errors`.
+    #[serde(default)]
+    pub reconnects_failed: Vec<FailedReconnects>,
     pub retries: u64,
     /// Rolled back as the specification asks; not errors, not in `transactions`.
     pub intended_rollbacks: u64,
     /// With `--rate`: what was asked for and what was left undone.
     pub open_loop: Option<OpenLoop>,
+    /// How these arrive, evenly spaced or by chance: `uniform` or `poisson`. None without `--rate`.
+    pub arrivals: Option<String>,
     pub driver: DriverUse,
     /// Share of the time of its own threads that the driver was busy.
     pub driver_busy: Option<f64>,
@@ -109,6 +119,31 @@ pub struct Limit {
     pub passed: Option<bool>,
 }
 
+/// Tries to make a lost connection again that failed alike.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailedReconnects {
+    /// SQLSTATE or MySQL's error number; none where no server refused.
+    pub code: Option<String>,
+    /// The first with that code.
+    pub message: String,
+    pub count: u64,
+}
+
+impl FailedReconnects {
+    /// Counts more into those that failed alike: with the same code, else with the same message.
+    pub fn count_into(self, known: &mut Vec<Self>) {
+        let alike = known.iter_mut().find(|known| match &self.code {
+            Some(_) => known.code == self.code,
+            None => known.code.is_none() && known.message == self.message,
+        });
+        match alike {
+            Some(known) => known.count += self.count,
+            None => known.push(self),
+        }
+    }
+}
+
 /// The server that was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -128,4 +163,34 @@ pub struct Warning {
     pub what: String,
     /// What to do about it.
     pub next: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_to_connect_again_are_counted_by_code_else_by_message() {
+        let failed = |code: Option<&str>, message: &str, count| FailedReconnects {
+            code: code.map(str::to_owned),
+            message: message.to_owned(),
+            count,
+        };
+        let mut known = Vec::new();
+        for more in [
+            failed(Some("28P01"), "first", 1),
+            failed(None, "refused", 1),
+            failed(Some("28P01"), "second", 2),
+            failed(None, "timed out", 1),
+            failed(None, "refused", 3),
+        ] {
+            more.count_into(&mut known);
+        }
+        let expected = [
+            failed(Some("28P01"), "first", 3),
+            failed(None, "refused", 4),
+            failed(None, "timed out", 1),
+        ];
+        assert_eq!(known, expected);
+    }
 }

@@ -18,6 +18,8 @@ pub struct Footprint {
     /// What the file takes of its disk, less than its length where it has holes.
     pub allocated_bytes: Fact<u64>,
     pub fills: Vec<Fill>,
+    /// What the server keeps pages of all tables in: shared_buffers, or InnoDB's buffer pool.
+    pub cache_bytes: Option<u64>,
 }
 
 /// How full the pages of a table or an index are.
@@ -32,6 +34,14 @@ pub struct Fill {
 }
 
 impl Footprint {
+    /// Table and indexes, where either way of asking for them tells.
+    #[must_use]
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let parts = self.table_bytes.get().zip(self.index_bytes.get());
+        let sum = parts.map(|(table, indexes)| table + indexes);
+        self.total_bytes.get().or(sum)
+    }
+
     /// Table and indexes together; none where nothing is stored or the size is unknown.
     #[must_use]
     pub fn bytes_per_row(&self) -> Option<f64> {
@@ -53,6 +63,7 @@ mod tests {
             total_bytes: Fact::known(1_000, "test"),
             allocated_bytes: Fact::default(),
             fills: Vec::new(),
+            cache_bytes: None,
         };
         assert_eq!(footprint.bytes_per_row(), Some(250.0));
         footprint.total_bytes = Fact::unknown("not allowed", "test");
@@ -60,5 +71,22 @@ mod tests {
         footprint.total_bytes = Fact::known(0, "test");
         footprint.rows = 0;
         assert_eq!(footprint.bytes_per_row(), None);
+    }
+    #[test]
+    fn parts_stand_in_for_a_total_that_is_not_told() {
+        let mut footprint = Footprint {
+            rows: 4,
+            table_bytes: Fact::known(700, "test"),
+            index_bytes: Fact::known(200, "test"),
+            total_bytes: Fact::known(1_000, "test"),
+            allocated_bytes: Fact::default(),
+            fills: Vec::new(),
+            cache_bytes: None,
+        };
+        assert_eq!(footprint.stored_bytes(), Some(1_000));
+        footprint.total_bytes = Fact::unknown("not allowed", "test");
+        assert_eq!(footprint.stored_bytes(), Some(900));
+        footprint.index_bytes = Fact::unknown("not allowed", "test");
+        assert_eq!(footprint.stored_bytes(), None);
     }
 }

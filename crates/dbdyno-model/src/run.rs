@@ -121,6 +121,21 @@ pub struct ServerUse {
     pub write_bytes: Option<u64>,
     pub dead_tuples: Option<u64>,
     pub database_bytes: Option<u64>,
+    /// How far the checkpoint of InnoDB's redo log moved on.
+    pub checkpoint_moved_bytes: Option<u64>,
+    /// What of that log was behind its checkpoint at the end.
+    pub checkpoint_age_bytes: Option<u64>,
+    /// Of InnoDB's buffer pool, at the beginning.
+    pub dirty_pages_before: Option<u64>,
+    /// And at the end.
+    pub dirty_pages: Option<u64>,
+    /// Written back by InnoDB.
+    pub pages_flushed: Option<u64>,
+    /// InnoDB's own, those of its redo log among them.
+    pub fsyncs: Option<u64>,
+    /// How often the server was seen to have been restarted, where that is watched. The figures
+    /// beside it are then the sums of its lives; what it did right before an end is in none.
+    pub restarts: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -153,6 +168,9 @@ pub struct Conditions {
 pub struct Second {
     /// End of the second, from the start of the load.
     pub at_s: f64,
+    /// How long it was, where it was cut short: the last one of what was observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_to_s: Option<f64>,
     pub phase: Phase,
     /// Ended: committed, and rolled back as intended.
     pub transactions: u64,
@@ -178,6 +196,25 @@ pub struct Second {
     pub psi_cpu_some: Option<f64>,
     pub psi_io_some: Option<f64>,
     pub psi_memory_some: Option<f64>,
+}
+
+impl Second {
+    /// Whether it was not cut short.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.cut_to_s.is_none()
+    }
+
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.cut_to_s.unwrap_or(1.0)
+    }
+
+    /// Transactions a second, also where it was shorter than one.
+    #[must_use]
+    pub fn tps(&self) -> f64 {
+        self.transactions as f64 / self.length_s()
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

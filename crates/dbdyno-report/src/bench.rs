@@ -1,8 +1,10 @@
 //! What `bench run` tells: a line a second, a page for a run, a table for a sweep, and CSV.
 
 mod csv;
+mod innodb;
 mod limits;
 mod page;
+mod reconnects;
 mod second;
 mod sweep;
 

@@ -160,6 +160,12 @@ pub fn own_peak_rss_bytes() -> Option<u64> {
     peak_rss("/proc/self/status")
 }
 
+/// Lets the peak of this process begin again at what it has now; false where the kernel cannot.
+pub fn reset_own_peak_rss() -> bool {
+    // proc(5): 5 resets the peak, and nothing else.
+    fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// Resident memory at its peak, as long as the process runs.
 pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
     peak_rss(&format!("/proc/{pid}/status"))
@@ -274,6 +280,19 @@ mod tests {
         }
         assert!(x != 0 && own_peak_rss_bytes().unwrap() > 1 << 20);
         assert!(peak_rss_bytes(std::process::id()).unwrap() > 1 << 20);
+    }
+
+    #[test]
+    fn a_peak_can_begin_again() {
+        // Other tests of this process have far less.
+        const BYTES: usize = 256 << 20;
+        let filled = std::hint::black_box(vec![1_u8; BYTES]);
+        let with = own_peak_rss_bytes().unwrap();
+        drop(filled);
+        assert!(own_peak_rss_bytes().unwrap() >= with);
+        assert!(reset_own_peak_rss());
+        let without = own_peak_rss_bytes().unwrap();
+        assert!(without + (BYTES as u64 / 2) < with, "{without} {with}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dbdyno_bench::driver::{Driver, Observed, Options, Until};
+use dbdyno_bench::driver::{Driver, Observed, Options, Spacing, Until};
 use dbdyno_model::Connection;
 use dbdyno_model::run::Second;
 use dbdyno_target::connection;
@@ -59,7 +59,9 @@ pub(crate) fn begin(
         // A server that dies costs its pair.
         reconnect: false,
         think: None,
+        rate: None,
         isolation: None,
+        spacing: Spacing::Uniform,
         stop: Arc::clone(stop),
     };
     let driver =

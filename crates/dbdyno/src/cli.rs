@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod password;
+mod sbtest;
 
 use std::path::PathBuf;
 
@@ -12,11 +13,12 @@ use dbdyno_trial::{Budget, LEAST_LOAD_S};
 use crate::exit;
 
 pub(crate) use bench::{
-    Bench, BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData,
+    Bench, BenchAction, BenchClean, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, TpccData,
     TpccLoad,
 };
 pub(crate) use check::{Check, Collect, Diff, Grants, Level, Reading, Rule, RuleAction};
 pub(crate) use password::PasswordFrom;
+pub(crate) use sbtest::Sbtest;
 
 #[derive(Debug, Parser)]
 #[command(name = "dbdyno", version, about, max_term_width = 100, after_help = exit::TABLE)]

@@ -46,6 +46,12 @@ pub enum DriverError {
     Unsent(String),
     #[error("a driver thread ended by itself; this is a defect of dbdyno")]
     Panicked,
+    /// What ended the load while it was measured, with what was measured until then.
+    #[error("{error}")]
+    Broken {
+        error: Box<DriverError>,
+        observed: Option<Box<Observed>>,
+    },
 }
 
 impl DriverError {
@@ -70,6 +76,7 @@ impl DriverError {
             Self::NoUsers(_) => "drive it without think times; tpcc has them",
             Self::Terminals { .. } => "make as many connections as there are terminals",
             Self::ServerGone { .. } => "look at the end of the server's log for why it stopped",
+            Self::Broken { error, .. } => return error.hint(),
             Self::Interrupted { .. } | Self::Unsent(_) | Self::Panicked => return None,
         })
     }
@@ -77,9 +84,19 @@ impl DriverError {
     /// What was measured before the error.
     pub fn observed(&self) -> Option<&Observed> {
         match self {
-            Self::ServerGone { observed, .. } | Self::Interrupted { observed } => {
-                observed.as_deref()
-            }
+            Self::ServerGone { observed, .. }
+            | Self::Interrupted { observed }
+            | Self::Broken { observed, .. } => observed.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same, taken out of it.
+    pub fn take_observed(&mut self) -> Option<Observed> {
+        match self {
+            Self::ServerGone { observed, .. }
+            | Self::Interrupted { observed }
+            | Self::Broken { observed, .. } => observed.take().map(|observed| *observed),
             _ => None,
         }
     }
@@ -90,8 +107,12 @@ pub(crate) fn connect_hint(server: &str, source: &WireError) -> &'static str {
     if let Some(hint) = tls::hint(server, source) {
         return hint;
     }
+    let limit = source.server().and_then(ServerError::connection_limit_hint);
+    if let Some(hint) = limit {
+        return hint;
+    }
     match source.server().map(|error| error.sqlstate.as_str()) {
-        Some("53300") => "raise max_connections, or use fewer connections",
+        _ if number(source) == Some(UNKNOWN_DATABASE) => "create the database, or name another",
         Some("28P01" | "28000") => "check the user and the password",
         Some("3D000") => "create the database, or name another",
         _ => "check that the server runs and that address and port are right",
@@ -110,6 +131,9 @@ pub(crate) fn deepest(error: &tokio_postgres::Error) -> String {
 
 /// MySQL's for what is beyond max_prepared_stmt_count.
 const TOO_MANY_STATEMENTS: u16 = 1461;
+
+/// MySQL's for what PostgreSQL calls 3D000.
+const UNKNOWN_DATABASE: u16 = 1049;
 
 fn number(error: &WireError) -> Option<u16> {
     error.server()?.number
@@ -178,6 +202,23 @@ mod tests {
             assert_eq!(severity(&error), Severity::Transaction, "{sqlstate}");
         }
         assert_eq!(severity(&refused("57P01", None)), Severity::Gone);
+    }
+
+    #[test]
+    fn a_connection_that_is_refused_has_a_hint_of_its_own() {
+        let hint = |sqlstate: &str, number| {
+            let source = refused(sqlstate, number);
+            let server = "mysql://app@host:3306/shop".to_owned();
+            DriverError::Connect { server, source }
+                .hint()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        assert!(hint("HY000", Some(1040)).contains("max_connections"));
+        assert!(hint("42000", Some(1203)).contains("max_user_connections"));
+        assert!(hint("42000", Some(1226)).contains("MAX_USER_CONNECTIONS"));
+        assert!(hint("42000", Some(1049)).contains("create the database"));
+        assert!(hint("28000", Some(1045)).contains("password"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod observed;
 mod pace;
 mod sampler;
 mod schedule;
+mod segments;
 mod thread;
 mod tls;
 mod usage;
@@ -36,6 +37,8 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
+pub use schedule::Spacing;
+pub use segments::{Anew, Segments};
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
@@ -68,8 +71,13 @@ pub struct Options {
     /// Users at the terminals, who key in and think; without them a terminal goes on at once. Their
     /// number is the workload's: as many connections as [`Workload::terminals`] says.
     pub think: Option<Think>,
+    /// Transactions a second that arrive from the first moment on, whatever the server does; without
+    /// it, and without users, the loop is closed.
+    pub rate: Option<f64>,
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
+    /// How transactions follow each other in the open loop.
+    pub spacing: Spacing,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s.
     pub stop: Arc<AtomicBool>,
 }
@@ -82,7 +90,9 @@ impl Default for Options {
             seed: 1,
             reconnect: false,
             think: None,
+            rate: None,
             isolation: None,
+            spacing: Spacing::default(),
             stop: Arc::default(),
         }
     }
@@ -111,6 +121,8 @@ pub struct Driver {
     stop: Arc<AtomicBool>,
     server: String,
     transactions: Vec<String>,
+    spacing: Spacing,
+    seed: u64,
     load_started: Instant,
     /// Where the last observation ended, for one that follows at once.
     cut: Option<Instant>,
@@ -118,14 +130,14 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Connects and prepares all terminals, then begins the load: closed loop, without a pause
-    /// where there are no users.
+    /// Connects and prepares all terminals, then begins the load: at the given rate, or closed
+    /// loop, without a pause where there are no users.
     pub fn start(
         connection: &Connection,
         workload: &Workload,
         options: &Options,
     ) -> Result<Self, DriverError> {
-        let pace = first_pace(workload, options)?;
+        check_pace(workload, options)?;
         let target = target(connection)?;
         files::check(options.connections)?;
         let paces = Arc::new(Paces::new());
@@ -140,6 +152,8 @@ impl Driver {
             stop: Arc::clone(&options.stop),
             server: connection.display(),
             transactions: workload.transactions(),
+            spacing: options.spacing,
+            seed: options.seed,
             load_started: now,
             cut: None,
             gone: None,
@@ -178,7 +192,7 @@ impl Driver {
             recorder.detach();
         }
         driver.cut = Some(driver.load_started);
-        driver.paces.set(pace);
+        driver.paces.set(first_pace(options, driver.load_started));
         Ok(driver)
     }
 
@@ -200,10 +214,8 @@ impl Driver {
     /// From now on transactions arrive at this rate; a backlog counts as latency.
     /// Until the next call the schedule never slows down, whatever the server does.
     pub fn set_open_loop(&mut self, rate_tps: f64) -> Result<(), DriverError> {
-        if !(rate_tps.is_finite() && rate_tps > 0.0) {
-            return Err(DriverError::Rate(rate_tps));
-        }
-        let schedule = Schedule::new(Instant::now(), rate_tps);
+        check_rate(rate_tps)?;
+        let schedule = Schedule::new(Instant::now(), rate_tps, self.spacing, self.seed);
         self.change_pace(Pace::Open(Arc::new(schedule)));
         Ok(())
     }
@@ -220,10 +232,27 @@ impl Driver {
 
     /// Ends the load after the transactions under way.
     pub fn stop(mut self) -> Result<Stopped, DriverError> {
+        self.wind_down(None)?;
+        self.sum_up()
+    }
+
+    /// The same, but what is still under way after that time is cancelled; none then.
+    pub fn stop_within(mut self, limit: Duration) -> Result<Option<Stopped>, DriverError> {
+        match self.wind_down(Some(Instant::now() + limit))? {
+            true => self.sum_up().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Begins nothing more, and waits for what is under way; whether it ended before the deadline.
+    fn wind_down(&mut self, deadline: Option<Instant>) -> Result<bool, DriverError> {
         self.change_pace(Pace::Stop);
         while !self.threads.iter().all(JoinHandle::is_finished) {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(DriverError::Interrupted { observed: None });
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(false);
             }
             match self.events.recv_timeout(Duration::from_millis(20)) {
                 Ok(Event::Fatal(fatal)) if self.gone.is_none() => {
@@ -236,6 +265,11 @@ impl Driver {
                 _ => {}
             }
         }
+        Ok(true)
+    }
+
+    /// After its threads have ended.
+    fn sum_up(mut self) -> Result<Stopped, DriverError> {
         let mut stopped = Stopped {
             seconds: self.load_started.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss_bytes(),
@@ -303,10 +337,13 @@ fn lock(recorder: &Mutex<Recorder>) -> MutexGuard<'_, Recorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the load begins. Users need a terminal each, at a home of its own.
-fn first_pace(workload: &Workload, options: &Options) -> Result<Pace, DriverError> {
+/// Whether the load can begin as it is asked to. Users need a terminal each, at a home of its own.
+fn check_pace(workload: &Workload, options: &Options) -> Result<(), DriverError> {
+    if let Some(rate_tps) = options.rate {
+        check_rate(rate_tps)?;
+    }
     if options.think.is_none() {
-        return Ok(Pace::Closed);
+        return Ok(());
     }
     let connections = options.connections;
     match workload.terminals() {
@@ -315,7 +352,27 @@ fn first_pace(workload: &Workload, options: &Options) -> Result<Pace, DriverErro
             needed,
             connections,
         }),
-        Some(_) => Ok(Pace::Think),
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_rate(rate_tps: f64) -> Result<(), DriverError> {
+    match rate_tps.is_finite() && rate_tps > 0.0 {
+        true => Ok(()),
+        false => Err(DriverError::Rate(rate_tps)),
+    }
+}
+
+/// How the load begins.
+fn first_pace(options: &Options, load_started: Instant) -> Pace {
+    match (options.think, options.rate) {
+        (Some(_), _) => Pace::Think,
+        (None, Some(rate_tps)) => {
+            let (spacing, seed) = (options.spacing, options.seed);
+            let schedule = Schedule::new(load_started, rate_tps, spacing, seed);
+            Pace::Open(Arc::new(schedule))
+        }
+        (None, None) => Pace::Closed,
     }
 }
 

@@ -51,7 +51,7 @@ impl Driver {
         on_second: &mut dyn FnMut(&Second),
     ) -> Result<Observed, DriverError> {
         let start = self.attach();
-        let begun = self.begun();
+        let begun = self.begun(start);
         let mut mark = Mark {
             at: start,
             counters: sampler.sample(),
@@ -98,7 +98,10 @@ impl Driver {
                 reason,
                 observed: Some(Box::new(observed)),
             }),
-            Ending::Lost(error) => Err(error),
+            Ending::Lost(error) => Err(DriverError::Broken {
+                error: Box::new(error),
+                observed: Some(Box::new(observed)),
+            }),
         }
     }
 
@@ -190,6 +193,7 @@ impl Driver {
         let mut second = difference(mark, &now);
         second.at_s = self.since_load(at);
         second.phase = phase;
+        second.cut_to_s = (!whole).then(|| (at - mark.at).as_secs_f64());
         let record = Record {
             begin_s: self.since_load(mark.at),
             end_s: second.at_s,
@@ -197,6 +201,7 @@ impl Driver {
             rolled_back: tally.rolled_back,
             sent: tally.sent,
             errors: tally.errors.clone(),
+            refused: tally.refused.clone(),
             driver_cpu_s: second.driver_cpu_s,
             counters: now.counters,
         };
@@ -262,9 +267,10 @@ impl Driver {
         }
     }
 
-    fn begun(&self) -> u64 {
+    /// Arrivals that had been begun at the start of an observation.
+    fn begun(&self, start: Instant) -> u64 {
         match self.paces.present() {
-            Pace::Open(schedule) => schedule.begun(),
+            Pace::Open(schedule) if start > self.load_started => schedule.begun(),
             _ => 0,
         }
     }
@@ -276,6 +282,7 @@ impl Driver {
         let begun = schedule.begun();
         Some(Arrivals {
             rate_tps: schedule.rate_tps(),
+            spacing: schedule.spacing(),
             begun: begun - begun_before,
             backlog: schedule.due(end).saturating_sub(begun),
         })

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use dbdyno_model::bench::FailedReconnects;
 use dbdyno_model::run::{Latency, Second, TransactionStats};
 use dbdyno_stats::{encode_histogram, new_histogram};
 use hdrhistogram::Histogram;
 
 use super::sampler::ServerCounters;
+use super::schedule::Spacing;
 use crate::recorder::{Compact, ErrorCount, SLOTS, Tally};
 use crate::wire::Sent;
 
@@ -38,6 +40,7 @@ pub struct Observed {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Arrivals {
     pub rate_tps: f64,
+    pub spacing: Spacing,
     /// Transactions begun during the observation.
     pub begun: u64,
     /// Due but not begun when the observation ended.
@@ -55,6 +58,8 @@ pub struct Totals {
     pub errors: BTreeMap<String, u64>,
     /// The first message seen with each SQLSTATE.
     pub error_messages: BTreeMap<String, String>,
+    /// Tries to make lost connections again that failed; not errors.
+    pub reconnects_failed: Vec<FailedReconnects>,
     pub retries: u64,
     /// Statements and round trips, failed attempts included.
     pub sent: Sent,
@@ -100,6 +105,7 @@ pub(crate) struct Record {
     pub(crate) rolled_back: u64,
     pub(crate) sent: Sent,
     pub(crate) errors: Vec<ErrorCount>,
+    pub(crate) refused: Vec<FailedReconnects>,
     pub(crate) driver_cpu_s: Option<f64>,
     pub(crate) counters: ServerCounters,
 }
@@ -188,6 +194,9 @@ impl Observed {
                     .error_messages
                     .entry(error.code.clone())
                     .or_insert_with(|| error.message.clone());
+            }
+            for refused in &record.refused {
+                refused.clone().count_into(&mut totals.reconnects_failed);
             }
         }
         totals

@@ -19,6 +19,13 @@ pub(crate) enum Pace {
     Kill,
 }
 
+impl Pace {
+    /// Whether the load is to end.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Self::Stop | Self::Kill)
+    }
+}
+
 /// The present pace. Asking whether it has changed costs a load.
 #[derive(Debug)]
 pub(crate) struct Paces {

@@ -1,7 +1,7 @@
 //! The server's and the host's counters, read once a second by whoever knows how.
 
-/// Counters as they stood at one moment. They only ever rise, except for the two sizes; what could
-/// not be read is `None`, never 0.
+/// Counters as they stood at one moment. They only ever rise, except for the sizes; what could not
+/// be read is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ServerCounters {
     pub wal_bytes: Option<u64>,
@@ -14,9 +14,19 @@ pub struct ServerCounters {
     pub dead_tuples: Option<u64>,
     /// A size, not a count.
     pub database_bytes: Option<u64>,
+    /// Up to where InnoDB's redo log is no longer needed.
+    pub checkpoint_position: Option<u64>,
+    /// A size, not a count: what of InnoDB's redo log is behind that.
+    pub checkpoint_age_bytes: Option<u64>,
+    /// A size, not a count: of InnoDB's buffer pool.
+    pub dirty_pages: Option<u64>,
+    pub pages_flushed: Option<u64>,
+    pub fsyncs: Option<u64>,
     pub server_cpu_s: Option<f64>,
     pub server_read_bytes: Option<u64>,
     pub server_write_bytes: Option<u64>,
+    /// Of the server, as far as they were seen.
+    pub restarts: Option<u64>,
     /// All of the host's processors together, as `/proc/stat` counts.
     pub steal_ticks: Option<u64>,
     pub total_ticks: Option<u64>,

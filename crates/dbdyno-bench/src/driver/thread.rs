@@ -1,9 +1,14 @@
 //! One driver thread: an event loop with its share of the terminals.
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use dbdyno_model::bench::FailedReconnects;
 
 use super::error::{Severity, severity};
 use super::pace::{Pace, Paces};
@@ -42,6 +47,30 @@ pub(crate) enum Fatal {
     /// A transaction that could not even be sent.
     Unsent(String),
     Script(crate::script::ScriptError),
+}
+
+impl Fatal {
+    /// As a try to connect again that failed.
+    fn refused(&self) -> FailedReconnects {
+        let (code, message) = match self {
+            Self::Connect(error) | Self::Prepare(PrepareError::Wire(error)) => {
+                match error.server() {
+                    Some(server) => (Some(server.code()), server.message.clone()),
+                    None => (None, error.to_string()),
+                }
+            }
+            Self::Prepare(PrepareError::Script(error)) | Self::Script(error) => {
+                (None, error.to_string())
+            }
+            Self::Thread(error) => (None, error.to_string()),
+            Self::Gone(reason) | Self::Unsent(reason) => (None, reason.clone()),
+        };
+        FailedReconnects {
+            code,
+            message,
+            count: 1,
+        }
+    }
 }
 
 /// What a thread is given.
@@ -104,12 +133,13 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    fn books(&self) -> MutexGuard<'_, Recorder> {
+        let books = self.share.recorder.lock();
+        books.unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn record(&self, ended: &Ended<'_>) -> Instant {
-        self.share
-            .recorder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .record(ended)
+        self.books().record(ended)
     }
 
     fn set_cancel(&self, index: u32, cancel: Option<&Cancel>) {
@@ -123,6 +153,17 @@ impl Desk<'_> {
             self.reactor.pause().await;
         }
         self.share.paces.get()
+    }
+
+    /// What the future comes to; none as soon as the load is to end.
+    async fn while_loaded<F: Future>(&self, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if self.share.paces.present().is_end() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
     }
 
     /// Returns at `due`, never before, or as soon as the pace is no longer of this version, and
@@ -189,12 +230,13 @@ async fn open_again(desk: &Desk<'_>, index: u32, lost: u64) -> Option<Terminal> 
     let mut pause = FIRST_PAUSE;
     loop {
         let (version, pace) = desk.share.paces.get();
-        if matches!(pace, Pace::Stop | Pace::Kill) {
+        if pace.is_end() {
             return None;
         }
         if desk.wait_until(Instant::now() + pause, version).await {
-            if let Ok(terminal) = open(desk, index, lost).await {
-                return Some(terminal);
+            match desk.while_loaded(open(desk, index, lost)).await? {
+                Ok(terminal) => return Some(terminal),
+                Err(why) => desk.books().refuse(why.refused()),
             }
             desk.set_cancel(index, None);
             pause = (pause * 2).min(LONGEST_PAUSE);

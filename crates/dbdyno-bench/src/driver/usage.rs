@@ -3,7 +3,7 @@
 use dbdyno_model::run::{Conditions, ServerUse, TransactionStats};
 
 use super::observed::Totals;
-use super::sampler::{ServerCounters, rise};
+use super::sampler::{ServerCounters, rise, rise_s};
 
 /// New orders a minute; only they are ever rolled back as intended.
 pub fn notpm(stats: &[TransactionStats], window: &Totals) -> Option<f64> {
@@ -19,10 +19,7 @@ pub fn per(amount: f64, of: f64) -> f64 {
 
 /// What the server used between two readings.
 pub fn server_use(before: &ServerCounters, after: &ServerCounters, transactions: u64) -> ServerUse {
-    let cpu_s = after
-        .server_cpu_s
-        .zip(before.server_cpu_s)
-        .map(|(after, before)| after - before);
+    let cpu_s = rise_s(before.server_cpu_s, after.server_cpu_s);
     let wal = rise(before.wal_bytes, after.wal_bytes);
     ServerUse {
         cpu_us_per_transaction: cpu_s.map(|s| per(s * 1e6, transactions as f64)),
@@ -36,6 +33,13 @@ pub fn server_use(before: &ServerCounters, after: &ServerCounters, transactions:
         write_bytes: rise(before.server_write_bytes, after.server_write_bytes),
         dead_tuples: after.dead_tuples,
         database_bytes: after.database_bytes,
+        checkpoint_moved_bytes: rise(before.checkpoint_position, after.checkpoint_position),
+        checkpoint_age_bytes: after.checkpoint_age_bytes,
+        dirty_pages_before: before.dirty_pages,
+        dirty_pages: after.dirty_pages,
+        pages_flushed: rise(before.pages_flushed, after.pages_flushed),
+        fsyncs: rise(before.fsyncs, after.fsyncs),
+        restarts: rise(before.restarts, after.restarts),
     }
 }
 
@@ -83,6 +87,8 @@ mod tests {
         assert_eq!(used.wal_bytes_per_transaction, Some(10.0));
         assert_eq!(used.cpu_us_per_transaction, Some(2_000.0));
         assert_eq!(used.full_page_images, None);
+        let backwards = server_use(&after, &before, 1_000);
+        assert_eq!(backwards.cpu_us_per_transaction, None);
         let conditions = conditions(&before, &after, 0.0, 10.0);
         assert_eq!(conditions.steal, Some(0.01));
         assert_eq!(conditions.psi_io_some, None);

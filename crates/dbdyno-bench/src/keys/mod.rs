@@ -93,6 +93,11 @@ pub fn read_back(connection: &Connection, kind: Kind) -> Result<Config, ReadBack
     })
 }
 
+/// Whether a load of ours has left tables, or the record of one. Blocks.
+pub fn is_left(connection: &Connection, config: &Config) -> Result<bool, ClientError> {
+    tables::is_left(connection, config)
+}
+
 /// Drops the tables, if they are ours; whether they were. Blocks.
 pub fn clean(connection: &Connection, config: &Config) -> Result<bool, ClientError> {
     tables::clean(connection, config)

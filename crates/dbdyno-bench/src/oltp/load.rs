@@ -14,7 +14,7 @@ use crate::tpcc::{self, ClientError, Loaded, Progress};
 use crate::wire::WireError;
 
 /// Holds the record of a load that is under way.
-const LEDGER: &str = "dbdyno_sbtest_units";
+pub(super) const LEDGER: &str = "dbdyno_sbtest_units";
 
 /// How a load connects, and whom it tells and obeys.
 #[derive(Clone, Copy)]
@@ -67,8 +67,8 @@ pub fn load(
 }
 
 /// Goes on with a load that did not end, or begins it where there is nothing; the rows told are
-/// those that were missing. sysbench's tables do not say what they hold, so that a load that has
-/// ended is refused like any other tables that are there.
+/// those that were missing. A load that has ended is refused like any other tables that are there:
+/// runs have changed them, perhaps.
 pub fn resume(
     connect: &Connection,
     config: &Config,
@@ -91,7 +91,8 @@ fn start(
         return Err(LoadError::Config(reason));
     }
     let engine = connect.engine;
-    let ledger = Ledger::new(engine, LEDGER, identity(config));
+    let loaded = identity(config);
+    let ledger = Ledger::new(engine, LEDGER, loaded.as_str());
     let order = Order {
         connect,
         config,
@@ -101,7 +102,7 @@ fn start(
         stop,
     };
     let create = |name: String| {
-        let create = tables::create(&name, engine);
+        let create = tables::create(&name, engine, &loaded);
         (name, create)
     };
     let plan = Plan {
@@ -151,8 +152,8 @@ pub(crate) fn generate(
     Ok(encoded?)
 }
 
-/// Drops the tables, where they are there and have sysbench's four columns, and says whether there
-/// were any; others are left alone.
+/// Drops those of the tables that a load of ours has made, and says whether there were any; what
+/// sysbench or anybody else made is left alone, see [`super::survey`].
 pub fn clean(connect: &Connection, config: &Config) -> Result<bool, LoadError> {
     let unreachable = |source| tpcc::LoadError::Connect {
         server: connect.display(),
@@ -166,11 +167,10 @@ pub fn clean(connect: &Connection, config: &Config) -> Result<bool, LoadError> {
         let drop = format!("DROP TABLE IF EXISTS {LEDGER}");
         link.run(&drop).map_err(sql("drop"))?;
     }
-    let present = tables::columns(&mut link, connect.engine).map_err(sql("look for"))?;
-    for name in tables::names(config) {
-        let columns = present.get(&name);
-        if columns.is_some_and(|columns| tables::are_ours(columns)) {
-            let drop = format!("DROP TABLE IF EXISTS {name}");
+    let found = tables::found(&mut link, connect.engine).map_err(sql("look for"))?;
+    for (table, found) in found {
+        if table <= config.tables && found.is_ours() {
+            let drop = format!("DROP TABLE IF EXISTS {}", tables::name(table));
             link.run(&drop).map_err(sql("drop"))?;
             dropped = true;
         }

@@ -18,6 +18,7 @@ mod mysql;
 mod postgres;
 mod rows;
 mod statements;
+mod stored;
 mod tables;
 mod terminal;
 
@@ -28,6 +29,8 @@ pub use kind::{Kind, UnknownKind};
 pub(crate) use load::generate;
 pub use load::{clean, load, resume};
 pub use load_error::LoadError;
+pub use stored::{Expected, ReadBackError, Survey, is_left, read_back, survey};
+pub use tables::name as table_name;
 pub use terminal::Terminal;
 
 /// First steps of the paths of random streams: one for each use, never reused, and none of TPC-C's.

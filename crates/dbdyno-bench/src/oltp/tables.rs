@@ -12,9 +12,34 @@ use crate::wire::{Link, WireError};
 /// In their order.
 const COLUMNS: [&str; 4] = ["id", "k", "c", "pad"];
 
+/// Begins the comment of each table that a load of ours makes; what was loaded follows. It goes
+/// with the table, so that one that sysbench makes under the same name later has none.
+const MARK: &str = "dbdyno: ";
+
+/// A table of sysbench's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Whether it has the columns that sysbench makes.
+    pub(super) fits: bool,
+    /// What was loaded, where a load of ours has made it.
+    pub(super) loaded: Option<String>,
+}
+
+impl Found {
+    pub(super) fn is_ours(&self) -> bool {
+        self.fits && self.loaded.is_some()
+    }
+}
+
 /// Of a table, counted from 1.
-pub(super) fn name(table: u32) -> String {
+pub fn name(table: u32) -> String {
     format!("sbtest{table}")
+}
+
+/// The number in such a name.
+fn number(table: &str) -> Option<u32> {
+    let number = table.strip_prefix("sbtest")?.parse().ok()?;
+    (number > 0 && name(number) == table).then_some(number)
 }
 
 pub(super) fn names(config: &Config) -> impl Iterator<Item = String> + use<> {
@@ -61,9 +86,43 @@ pub(super) fn columns(
     Ok(found)
 }
 
-/// Whether these are the columns that sysbench makes.
-pub(super) fn are_ours(columns: &[String]) -> bool {
-    columns == COLUMNS
+/// All tables sbtest1, sbtest2 and so on, by their numbers.
+pub(super) fn found(link: &mut Link, engine: Engine) -> Result<BTreeMap<u32, Found>, WireError> {
+    let mut loaded = marks(link, engine)?;
+    let present = columns(link, engine)?.into_iter();
+    let numbered = present.filter_map(|(table, columns)| {
+        let found = Found {
+            fits: columns == COLUMNS,
+            loaded: loaded.remove(&table),
+        };
+        Some((number(&table)?, found))
+    });
+    Ok(numbered.collect())
+}
+
+/// What the comments of tables say that we loaded.
+fn marks(link: &mut Link, engine: Engine) -> Result<BTreeMap<String, String>, WireError> {
+    let sql = match engine {
+        Engine::Postgres => {
+            "SELECT c.relname::text, obj_description(c.oid, 'pg_class')
+             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = current_schema() AND c.relname LIKE 'sbtest%'"
+        }
+        Engine::MySql => {
+            "SELECT table_name, CAST(table_comment AS char) FROM information_schema.tables
+             WHERE table_schema = database() AND table_name LIKE 'sbtest%'"
+        }
+    };
+    let mut marks = BTreeMap::new();
+    link.rows(sql, |mut row| {
+        let table = row.text()?.to_owned();
+        let comment = row.try_text()?.unwrap_or_default();
+        if let Some(loaded) = comment.strip_prefix(MARK) {
+            marks.insert(table, loaded.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(marks)
 }
 
 /// Tables whose names begin like ours and that have an index which begins with k.
@@ -91,17 +150,20 @@ pub(super) fn indexed(link: &mut Link, engine: Engine) -> Result<BTreeSet<String
     Ok(found)
 }
 
-/// What makes one. On PostgreSQL the primary key comes when the rows are there.
-pub(super) fn create(table: &str, engine: Engine) -> String {
+/// What makes one, and says in its comment what a load will have put into it. On PostgreSQL the
+/// primary key comes when the rows are there.
+pub(super) fn create(table: &str, engine: Engine, loaded: &str) -> String {
     match engine {
         Engine::Postgres => format!(
             "CREATE TABLE {table} (id SERIAL, k INTEGER NOT NULL DEFAULT 0,
-                c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
+                c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '');
+             COMMENT ON TABLE {table} IS '{MARK}{loaded}'"
         ),
         Engine::MySql => format!(
             "CREATE TABLE {table} (id INTEGER NOT NULL AUTO_INCREMENT,
                 k INTEGER NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '',
-                pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id)) ENGINE = InnoDB"
+                pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id))
+                ENGINE = InnoDB COMMENT = '{MARK}{loaded}'"
         ),
     }
 }
@@ -111,14 +173,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_columns_are_not_ours() {
-        let columns = |names: &[&str]| {
-            let owned = names.iter().map(|name| (*name).to_owned());
-            owned.collect::<Vec<String>>()
+    fn a_table_is_ours_by_its_columns_and_its_comment_together() {
+        let found = |fits, loaded: Option<&str>| Found {
+            fits,
+            loaded: loaded.map(str::to_owned),
         };
-        assert!(are_ours(&columns(&["id", "k", "c", "pad"])));
-        assert!(!are_ours(&columns(&["id", "k", "c"])));
-        assert!(!are_ours(&columns(&["id", "k", "c", "pad", "more"])));
-        assert!(!are_ours(&columns(&["k", "id", "c", "pad"])));
+        assert!(found(true, Some("tables=1")).is_ours());
+        assert!(!found(true, None).is_ours());
+        assert!(!found(false, Some("tables=1")).is_ours());
+    }
+
+    #[test]
+    fn names_are_those_that_sysbench_gives() {
+        assert_eq!(number(&name(17)), Some(17));
+        for other in ["sbtest", "sbtest0", "sbtest01", "sbtest+1", "sbtest1_old", "mine"] {
+            assert_eq!(number(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_made_with_its_mark() {
+        for engine in [Engine::Postgres, Engine::MySql] {
+            let sql = create("sbtest3", engine, "tables=3 table_size=9");
+            assert!(sql.contains("'dbdyno: tables=3 table_size=9'"), "{sql}");
+        }
     }
 }

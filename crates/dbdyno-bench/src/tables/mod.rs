@@ -18,7 +18,7 @@ use dbdyno_model::connection::{Connection, Engine};
 
 pub(crate) use demands::{Demand, check};
 pub use stored::ReadBackError;
-pub(crate) use stored::{clean, field, read_back, recognise};
+pub(crate) use stored::{clean, field, is_left, read_back, recognise};
 
 use crate::generate::{Generated, Generator};
 use crate::ledger::{Begun, Done, INNODB, Ledger, Plan, Start, Step, ahead};

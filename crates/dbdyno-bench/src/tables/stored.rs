@@ -164,6 +164,16 @@ fn is_there(link: &mut Link, engine: Engine, table: &str) -> Result<bool, WireEr
     Ok(number(link, &look)? != 0)
 }
 
+/// Whether a load of ours has left tables, or the record of one.
+pub(crate) fn is_left(
+    connection: &Connection,
+    contents: &dyn Contents,
+) -> Result<bool, ClientError> {
+    let mut link = open(connection)?;
+    let ours = is_there(&mut link, connection.engine, contents.stored())?;
+    Ok(ours || is_there(&mut link, connection.engine, &units_table(contents))?)
+}
+
 /// Drops all tables, if the one that vouches for them is there; whether there was anything.
 pub(crate) fn clean(connection: &Connection, contents: &dyn Contents) -> Result<bool, ClientError> {
     let mut link = open(connection)?;

@@ -9,12 +9,13 @@ use dbdyno_model::run::Check;
 
 use super::conditions::When;
 use super::foreign;
-use super::load::{Loaded, Progress, Unit, rows_of, units};
+use super::load::{LEDGER, Loaded, Progress, Unit, rows_of, units};
 use super::load_error::{ClientError, LoadError};
 use super::stored::{Expected, ReadBackError, StoredConfig};
 use super::{Config, Layout, Mode, mysql, postgres, procedures};
 use crate::generate::{Generated, Generator};
-use crate::ledger::Start;
+use crate::ledger::{Start, present};
+use crate::tables;
 
 /// Creates and fills the tables on `threads` connections.
 ///
@@ -108,6 +109,14 @@ pub fn find(connect: &Connection, expected: &Expected) -> Result<StoredConfig, R
     };
     expected.agrees(&found.config)?;
     Ok(found)
+}
+
+/// Whether a load of ours has left tables, or the record of one.
+pub fn is_left(connect: &Connection) -> Result<bool, ClientError> {
+    let mut link = tables::open(connect)?;
+    let ours = [postgres::stored::TABLE, LEDGER];
+    let found = present(&mut link, connect.engine, &ours)?;
+    Ok(!found.is_empty())
 }
 
 /// Drops our routines, the record of a load, and the tables of all sets, if `dbdyno_tpcc` vouches that

@@ -64,7 +64,7 @@ impl ClientError {
         if let Self::Target(error) = self {
             return error.hint();
         }
-        if let Some(hint) = self.read_only_hint() {
+        if let Some(hint) = self.read_only_hint().or_else(|| self.connection_limit_hint()) {
             return Some(hint);
         }
         Some(match self.sqlstate() {
@@ -73,7 +73,7 @@ impl ClientError {
                 "create the database, or name another"
             }
             Some("42501" | "42000") => "connect as a user who may read the tables of the load",
-            Some("53300" | "08004") => "raise max_connections, or use fewer connections",
+            Some("53300") => "raise max_connections, or use fewer connections",
             Some(_) => return None,
             None => "check that the server runs and that address and port are right",
         })
@@ -84,6 +84,14 @@ impl ClientError {
             Self::Target(_) => None,
             Self::Postgres(error) => error.code().map(SqlState::code),
             Self::Wire(error) => error.server().map(|server| server.sqlstate.as_str()),
+        }
+    }
+
+    /// What to do where MySQL or MariaDB takes no more connections.
+    fn connection_limit_hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Wire(error) => error.server()?.connection_limit_hint(),
+            Self::Target(_) | Self::Postgres(_) => None,
         }
     }
 
@@ -220,7 +228,9 @@ fn connect_hint(server: &str, source: &ClientError) -> &'static str {
         _ if source.number() == Some(UNKNOWN_DATABASE) => {
             Some("create the database, or name another")
         }
-        ClientError::Wire(error) => tls_hint(server, error),
+        ClientError::Wire(error) => {
+            tls_hint(server, error).or_else(|| source.connection_limit_hint())
+        }
         ClientError::Postgres(error) => client_tls_hint(error),
     };
     own.unwrap_or("check that the server runs and admits this user")

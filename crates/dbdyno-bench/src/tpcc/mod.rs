@@ -40,7 +40,7 @@ mod user;
 
 pub use conditions::When;
 pub(crate) use database::generate;
-pub use database::{check, clean, find, install, load, read_back, resume};
+pub use database::{check, clean, find, install, is_left, load, read_back, resume};
 pub use load::{Loaded, Progress};
 pub use load_error::{ClientError, LoadError};
 pub use names::Layout;

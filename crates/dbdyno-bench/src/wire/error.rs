@@ -27,6 +27,23 @@ impl ServerError {
         }
     }
 
+    /// What to do where there are as many connections as there may be: the limit has a name.
+    pub(crate) fn connection_limit_hint(&self) -> Option<&'static str> {
+        const TOO_MANY_CONNECTIONS: u16 = 1040;
+        const TOO_MANY_OF_A_USER: u16 = 1203;
+        const ACCOUNT_LIMIT: u16 = 1226;
+        Some(match (self.number, self.sqlstate.as_str()) {
+            (None, "53300") | (Some(TOO_MANY_CONNECTIONS), _) => {
+                "raise max_connections, or use fewer connections"
+            }
+            (Some(TOO_MANY_OF_A_USER), _) => {
+                "raise max_user_connections, or use fewer connections"
+            }
+            (Some(ACCOUNT_LIMIT), _) => account_limit_hint(&self.message),
+            _ => return None,
+        })
+    }
+
     /// Whether PostgreSQL's pg_hba.conf does not let the connection in.
     pub(crate) fn is_hba(&self) -> bool {
         Self::names_hba(&self.sqlstate, &self.message)
@@ -35,6 +52,19 @@ impl ServerError {
     /// One code has two causes; the file's name survives every translation.
     pub(crate) fn names_hba(sqlstate: &str, message: &str) -> bool {
         sqlstate == "28000" && message.contains("pg_hba.conf")
+    }
+}
+
+/// One number for four limits; the message names which, each server in its own way.
+fn account_limit_hint(message: &str) -> &'static str {
+    if message.contains("max_connections_per_hour") {
+        "raise the account's MAX_CONNECTIONS_PER_HOUR (ALTER USER), or wait until the hour is over"
+    } else if message.contains("max_questions") || message.contains("max_queries_per_hour") {
+        "raise the account's MAX_QUERIES_PER_HOUR (ALTER USER), or wait until the hour is over"
+    } else if message.contains("max_updates") {
+        "raise the account's MAX_UPDATES_PER_HOUR (ALTER USER), or wait until the hour is over"
+    } else {
+        "raise the account's MAX_USER_CONNECTIONS (ALTER USER), or use fewer connections"
     }
 }
 
@@ -89,5 +119,43 @@ impl WireError {
 impl From<ServerError> for WireError {
     fn from(error: ServerError) -> Self {
         Self::Server(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_on_connections_is_named() {
+        let hint = |number, sqlstate: &str, message: &str| {
+            let error = ServerError {
+                sqlstate: sqlstate.to_owned(),
+                number,
+                message: message.to_owned(),
+                hint: None,
+                fatal: false,
+            };
+            error.connection_limit_hint().unwrap_or_default()
+        };
+        let exceeded =
+            |what: &str| format!("User 'app' has exceeded the '{what}' resource (current value: 2)");
+        // Before its greeting the server tells no SQLSTATE.
+        assert!(hint(Some(1040), "HY000", "Too many connections").contains("max_connections"));
+        assert!(hint(Some(1040), "08004", "Too many connections").contains("max_connections"));
+        assert!(hint(None, "53300", "").contains("max_connections"));
+        assert!(hint(Some(1203), "42000", "").contains("max_user_connections"));
+        for (resource, name) in [
+            ("max_user_connections", "MAX_USER_CONNECTIONS"),
+            ("max_connections_per_hour", "MAX_CONNECTIONS_PER_HOUR"),
+            ("max_questions", "MAX_QUERIES_PER_HOUR"),
+            ("max_queries_per_hour", "MAX_QUERIES_PER_HOUR"),
+            ("max_updates", "MAX_UPDATES_PER_HOUR"),
+        ] {
+            let hint = hint(Some(1226), "42000", &exceeded(resource));
+            assert!(hint.contains(name), "{resource}: {hint}");
+        }
+        assert_eq!(hint(Some(1045), "28000", ""), "");
+        assert_eq!(hint(Some(1064), "42000", ""), "");
     }
 }

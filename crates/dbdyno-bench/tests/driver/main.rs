@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod cut;
 mod ends;
 mod failures;
 mod isolation;
 mod killed;
+mod limits;
 mod mysql;
 mod pace;
 mod reconnect;

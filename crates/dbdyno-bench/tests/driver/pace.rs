@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use dbdyno_bench::driver::{
-    AT_ONCE, DriverError, NoSampler, Options, Sampler, ServerCounters, Until,
+    AT_ONCE, Driver, DriverError, NoSampler, Options, Sampler, ServerCounters, Until,
 };
 use dbdyno_bench::workload::When;
 use dbdyno_model::run::Phase;
@@ -179,4 +179,28 @@ fn open_loop_keeps_its_rate_and_counts_waiting() {
         Err(DriverError::Rate(_))
     ));
     driver.stop().unwrap();
+}
+
+#[test]
+fn a_rate_holds_from_the_first_transaction() {
+    const RATE: f64 = 50.0;
+    let fixture = Fixture::start();
+    let workload = fixture.load(TALLY);
+    let at = |rate| Options {
+        connections: 4,
+        rate: Some(rate),
+        ..Options::default()
+    };
+    let mut driver = fixture.drive_with(&workload, &at(RATE));
+    // Nobody looks yet, as while a command reads the server's counters.
+    thread::sleep(Duration::from_secs(1));
+    let observed = observe(&mut driver, 1.0);
+    assert_eq!(observed.series[0].phase, Phase::OpenLoop);
+    let stopped = driver.stop().unwrap();
+    let ended = (stopped.committed + stopped.intended_rollbacks) as f64;
+    let due = RATE * stopped.seconds + 1.0;
+    assert!((due / 2.0..=due).contains(&ended), "{ended} of {due}");
+
+    let error = Driver::start(&fixture.connection(), &workload, &at(-1.0)).unwrap_err();
+    assert!(matches!(error, DriverError::Rate(_)), "{error}");
 }

@@ -210,6 +210,7 @@ fn plausible(connection: &Connection, config: &Config, rows: u64) {
         "{footprint:?}"
     );
     assert!(footprint.bytes_per_row().is_some_and(|bytes| bytes > 108.0));
+    assert!(footprint.cache_bytes.is_some_and(|bytes| bytes > 1 << 20));
     assert!(!footprint.fills.is_empty());
     let is_known = connection.engine == Engine::MySql || {
         let extension = "SELECT count(*) FROM pg_extension WHERE extname = 'pgstattuple'";

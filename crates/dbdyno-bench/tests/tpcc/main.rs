@@ -11,6 +11,7 @@ mod loads;
 mod mysql;
 mod procedures;
 mod resume;
+mod sysbench;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

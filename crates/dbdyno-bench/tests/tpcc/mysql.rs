@@ -11,6 +11,7 @@ mod loads;
 mod plans;
 mod procedures;
 mod resume;
+mod sysbench;
 
 use dbdyno_bench::driver::target;
 use dbdyno_bench::reactor::{Alarm, Reactor};

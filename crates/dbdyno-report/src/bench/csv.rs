@@ -7,7 +7,7 @@ use dbdyno_model::run::Second;
 
 const HEAD: &str = "connections,at_s,transactions,errors,retries,p50_ms,p95_ms,p99_ms,wal_bytes,\
                     checkpoints_timed,checkpoints_requested,blocks_hit,blocks_read,server_cpu_s,\
-                    driver_cpu_s,steal\n";
+                    driver_cpu_s,steal,seconds\n";
 
 /// A line for each second of each run under one head. What is not known is empty, never 0.
 #[must_use]
@@ -59,7 +59,7 @@ fn line(csv: &mut String, connections: u32, second: &Second) {
         csv,
         &[second.server_cpu_s, second.driver_cpu_s, second.steal],
     );
-    csv.push('\n');
+    let _ = writeln!(csv, ",{:.3}", second.length_s());
 }
 
 #[cfg(test)]

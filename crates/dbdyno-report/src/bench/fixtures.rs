@@ -59,6 +59,7 @@ pub(super) fn closed() -> Bench {
         transactions: 18_960,
         tps: 3_160.0,
         tps_of_windows: vec![3_100.0, 3_180.0, 3_200.0],
+        window_s: Some(2.0),
         notpm: Some(83_000.0),
         latency_from: "actual start".into(),
         latency_ms: Some(latency(1.0)),
@@ -175,6 +176,7 @@ pub(super) fn inserts() -> Bench {
                     fill: Fact::unknown("extension pgstattuple is not installed", origin),
                 },
             ],
+            cache_bytes: Some(128 << 20),
         }),
         ..closed()
     }
@@ -223,6 +225,7 @@ pub(super) fn nothing_known() -> Bench {
         server: ServerUse::default(),
         series: vec![Second {
             at_s: 0.4,
+            cut_to_s: Some(0.4),
             ..Second::default()
         }],
         ..closed()

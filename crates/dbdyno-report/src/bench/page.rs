@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::run::Latency;
 use dbdyno_model::{Bench, Fact, Footprint};
 
-use super::limits;
+use super::{innodb, limits, reconnects};
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
@@ -35,6 +35,7 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     }
     lines.extend(tables(run, width));
     lines.extend(errors(run, width, style));
+    lines.extend(reconnects::failed(run, width, style));
     lines.extend(checks(run, width, style));
     lines.extend(warnings(run, width, style));
     page(&lines)
@@ -49,7 +50,8 @@ fn headline(run: &Bench) -> String {
     }
     let windows = run.tps_of_windows.len();
     if windows > 1 {
-        let length = number::duration(run.seconds / windows as f64);
+        let length = run.window_s.unwrap_or(run.seconds / windows as f64);
+        let length = number::duration(length);
         text.push_str(&format!(
             " ({} to {} over {windows} windows of {length})",
             number::measured(low),
@@ -75,10 +77,14 @@ fn headline(run: &Bench) -> String {
 fn what(run: &Bench) -> String {
     let mode = run.mode.as_deref().map(|mode| format!(", {mode}"));
     let isolation = run.isolation.as_deref();
+    let own = run.own_isolation.iter();
+    let own: String = own
+        .map(|(transaction, level)| format!(", {transaction} {level}"))
+        .collect();
     let isolation = isolation.map(|level| format!(", isolation {level}"));
     let target = &run.target;
     clean(&format!(
-        "{}{}; {} {} over {}{}, {}; seed {}; {} measured behind {} of warm-up",
+        "{}{}; {} {} over {}{}{own}, {}; seed {}; {} measured behind {} of warm-up",
         run.description,
         mode.unwrap_or_default(),
         target.engine,
@@ -99,7 +105,9 @@ fn what(run: &Bench) -> String {
 fn series(run: &Bench, width: usize) -> Vec<String> {
     const NAME: &str = "each second ";
     let room = width.saturating_sub(NAME.len());
-    let seconds: Vec<f64> = run.series.iter().map(|s| s.transactions as f64).collect();
+    // A part of one is no second: its rate is that of a moment.
+    let whole = run.series.iter().filter(|second| second.is_whole());
+    let seconds: Vec<f64> = whole.map(|second| second.transactions as f64).collect();
     if seconds.len() < 2 || room == 0 {
         return Vec::new();
     }
@@ -194,8 +202,12 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
         figures.push((
             "rate",
             format!(
-                "{} asked for, {} done, {} due and not begun at the end",
+                "{} asked for{}, {} done, {} due and not begun at the end",
                 number::tps(open.rate_tps),
+                match run.arrivals.as_deref() {
+                    Some("poisson") => " by chance",
+                    _ => "",
+                },
                 number::tps(run.tps),
                 number::count(open.backlog)
             ),
@@ -234,6 +246,9 @@ fn server(run: &Bench, cpu: &str) -> String {
             plural(timed + requested, "checkpoint"),
             number::count(requested)
         ));
+    }
+    if run.target.engine != "PostgreSQL" {
+        parts.extend(innodb::parts(server));
     }
     if let Some(bytes) = server.write_bytes {
         parts.push(format!("{} written", number::bytes(bytes)));
@@ -353,6 +368,8 @@ fn warnings(run: &Bench, width: usize, style: Style) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use dbdyno_model::run::Second;
+
     use super::*;
     use crate::bench::fixtures;
 
@@ -383,6 +400,52 @@ mod tests {
             page.contains("6,030, by 0.01 × the specification's"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn a_transaction_with_a_level_of_its_own_is_told() {
+        let run = Bench {
+            isolation: Some("repeatable-read".into()),
+            own_isolation: [("delivery".into(), "read-committed".into())].into(),
+            ..fixtures::closed()
+        };
+        let told = what(&run);
+        let expected = ", isolation repeatable-read, delivery read-committed, 8 connections;";
+        assert!(told.contains(expected), "{told}");
+    }
+
+    #[test]
+    fn windows_are_as_long_as_they_are_told() {
+        let run = Bench {
+            seconds: 25.4,
+            tps_of_windows: vec![3_160.0; 8],
+            window_s: Some(3.0),
+            ..fixtures::closed()
+        };
+        let page = bench_page(&run, 80, Style::Plain);
+        assert!(page.contains("8 windows of 3.0 s"), "{page}");
+    }
+
+    #[test]
+    fn a_second_that_was_cut_short_is_no_dip() {
+        let mut run = fixtures::closed();
+        run.series.push(Second {
+            at_s: 2.1,
+            cut_to_s: Some(0.1),
+            transactions: 3,
+            ..Second::default()
+        });
+        assert_eq!(series(&run, 80), series(&fixtures::closed(), 80));
+    }
+
+    #[test]
+    fn arrivals_by_chance_are_told() {
+        let by_chance = Bench {
+            arrivals: Some("poisson".into()),
+            ..fixtures::overloaded()
+        };
+        let page = bench_page(&by_chance, 120, Style::Plain);
+        assert!(page.contains("5,000 TPS asked for by chance, "), "{page}");
     }
 
     #[test]

@@ -12,10 +12,13 @@ pub fn bench_second(second: &Second) -> String {
         let value = number::or_missing(value, number::duration_ms);
         format!("{name} {value:<8}")
     };
+    let at = match second.is_whole() {
+        true => format!("{:.0} s", second.at_s),
+        false => format!("{:.1} s", second.at_s),
+    };
     let line = format!(
-        "{:>6} {:>12}   {} {} {} {}   {}",
-        format!("{:.0} s", second.at_s),
-        number::tps(second.transactions as f64),
+        "{at:>6} {:>12}   {} {} {} {}   {}",
+        number::tps(second.tps()),
         latency("p50", second.p50_ms),
         latency("p95", second.p95_ms),
         latency("p99", second.p99_ms),
@@ -49,5 +52,17 @@ mod tests {
             ..Second::default()
         };
         insta::assert_snapshot!([bench_second(&second), bench_second(&nothing)].join("\n"));
+    }
+
+    #[test]
+    fn a_part_of_a_second_has_the_rate_of_that_part() {
+        let cut = Second {
+            at_s: 2.5,
+            cut_to_s: Some(0.5),
+            transactions: 500,
+            ..Second::default()
+        };
+        let line = bench_second(&cut);
+        assert!(line.contains("2.5 s    1,000 TPS "), "{line}");
     }
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dbdyno_bench::oltp::Distribution;
+use dbdyno_bench::driver::Spacing;
 use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
 use dbdyno_bench::wire::Isolation;
 
 use super::password::PasswordFrom;
+use super::sbtest::Sbtest;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ pub(crate) enum BenchAction {
     /// Check the data by the workload's own conditions
     Verify(BenchStored),
     /// Remove a workload's tables
-    Clean(BenchStored),
+    Clean(BenchClean),
 }
 
 impl BenchAction {
@@ -39,7 +40,8 @@ impl BenchAction {
             Self::List => false,
             Self::Load(load) => load.quiet,
             Self::Run(run) => run.quiet,
-            Self::Verify(stored) | Self::Clean(stored) => stored.quiet,
+            Self::Verify(stored) => stored.quiet,
+            Self::Clean(clean) => clean.stored.quiet,
         }
     }
 }
@@ -113,6 +115,17 @@ pub(crate) struct BenchStored {
     pub(crate) tpcc: TpccData,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct BenchClean {
+    /// Do not ask before tables are removed
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    // Behind the other, which would come under its headings.
+    #[command(flatten)]
+    pub(crate) stored: BenchStored,
+}
+
 /// What a load of TPC-C makes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of tpcc")]
@@ -154,32 +167,6 @@ pub(crate) struct TpccData {
     pub(crate) warehouses: Option<u32>,
 }
 
-/// What sysbench's workloads are made of; the names are sysbench's.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options of oltp-* and select-random-*")]
-pub(crate) struct Sbtest {
-    /// Tables sbtest1, sbtest2 and so on; 1 if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) tables: Option<u32>,
-
-    /// Rows of each table; 10000 if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) table_size: Option<u64>,
-
-    /// Rows of a range; 100 if not given
-    #[arg(long, value_name = "N")]
-    pub(crate) range_size: Option<u64>,
-
-    /// How a run draws ids, and a load the values of k: special (if not given), uniform, gaussian,
-    /// pareto or zipfian
-    #[arg(long, value_name = "NAME")]
-    pub(crate) rand_type: Option<Distribution>,
-
-    /// No BEGIN and COMMIT around the statements
-    #[arg(long)]
-    pub(crate) skip_trx: bool,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct BenchLoad {
     /// Every row follows from it; 1 if not given
@@ -193,6 +180,10 @@ pub(crate) struct BenchLoad {
     /// First remove what an earlier load of dbdyno left there
     #[arg(long)]
     pub(crate) replace: bool,
+
+    /// Do not ask before tables are removed
+    #[arg(long, requires = "replace")]
+    pub(crate) yes: bool,
 
     /// Go on with a load that was stopped or killed; takes the options that it was begun with
     #[arg(long, conflicts_with = "replace")]
@@ -233,6 +224,11 @@ pub(crate) struct BenchRun {
     /// if not given, each connection starts the next one as soon as the last has ended
     #[arg(long, value_name = "TPS")]
     pub(crate) rate: Option<f64>,
+
+    /// How they follow each other: uniform (if not given), evenly, so that what waits is waiting for
+    /// the server alone; or poisson, each by chance, as sysbench and pgbench let them arrive
+    #[arg(long, value_name = "uniform|poisson", requires = "rate", value_parser = arrivals)]
+    pub(crate) arrivals: Option<Spacing>,
 
     /// For tpcc: users who key in and think as long as the specification asks, at ten terminals for
     /// each warehouse, which are the connections; a FACTOR other than 1 multiplies these times
@@ -308,6 +304,10 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
+fn arrivals(text: &str) -> Result<Spacing, String> {
+    Spacing::named(text).ok_or_else(|| Spacing::ALL.map(Spacing::name).join(" or "))
+}
+
 fn think(text: &str) -> Result<Think, String> {
     let factor = text.parse::<f64>().ok();
     factor.and_then(Think::scaled).ok_or_else(|| {
@@ -344,6 +344,12 @@ mod tests {
             let error = think(text).unwrap_err();
             assert_eq!(error, "a factor from 0.001 to 100", "{text}");
         }
+    }
+
+    #[test]
+    fn arrivals_are_read_or_refused() {
+        assert_eq!(arrivals("poisson"), Ok(Spacing::Poisson));
+        assert_eq!(arrivals("even").unwrap_err(), "uniform or poisson");
     }
 
     #[test]

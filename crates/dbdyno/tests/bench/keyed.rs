@@ -76,12 +76,17 @@ fn inserts_and_selects_take_from_the_data_what_they_are_not_told() {
         "{footprint}"
     );
 
+    let warnings = run["warnings"].to_string();
+    for told in ["fit into the server's cache of", "CREATE EXTENSION pgstattuple"] {
+        assert!(warnings.contains(told), "{told}: {warnings}");
+    }
+
     let selects = document(&bench.does(&[&["run", "selects", "{}"][..], &SHORT].concat()));
     assert_eq!(selects["errors"].as_object().unwrap().len(), 0, "{selects}");
     assert_eq!(selects["rows_per_s"], selects["tps"]);
     let verified = bench.does(&["verify", "inserts", "{}"]);
     assert!(!verified.contains("FAILS"), "{verified}");
-    let cleaned = bench.does(&["clean", "inserts", "{}"]);
+    let cleaned = bench.does(&["clean", "inserts", "{}", "--yes"]);
     assert!(cleaned.contains("are removed"), "{cleaned}");
 }
 

@@ -75,8 +75,8 @@ fn a_load_is_replaced_whatever_its_layout() {
     let bench = Bench::start();
     let load = ["load", "tpcc", "{}", "--warehouses", "1"];
     bench.does(&[&load[..], &["--sets", "2", "--no-foreign-keys"]].concat());
-    bench.does(&[&load[..], &["--layout", "sysbench", "--replace"]].concat());
-    bench.does(&["clean", "tpcc", "{}"]);
+    bench.does(&[&load[..], &["--layout", "sysbench", "--replace", "--yes"]].concat());
+    bench.does(&["clean", "tpcc", "{}", "--yes"]);
     let left = bench.running.client().query_one(
         "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
         &[],

@@ -70,7 +70,7 @@ fn loads_by_key_are_resumed_and_generated_too() {
         let other = ["load", workload, "{}", "--rows", "4000", "--resume"];
         bench.refuses(&other, "rows=4000");
         bench.does(&["verify", workload, "{}"]);
-        bench.does(&["clean", workload, "{}"]);
+        bench.does(&["clean", workload, "{}", "--yes"]);
     }
     assert_eq!(bench.objects(), 0);
     // As if a load were under way.
@@ -91,7 +91,7 @@ fn a_quiet_command_tells_its_result_alone() {
         ),
         (&run, "latency"),
         (&["verify", "inserts", "{}"], " hold"),
-        (&["clean", "inserts", "{}"], "are removed"),
+        (&["clean", "inserts", "{}", "--yes"], "are removed"),
     ] {
         let output = bench.run(&[arguments, &["--quiet"]].concat());
         assert_eq!(stderr(&output), "", "{arguments:?}");

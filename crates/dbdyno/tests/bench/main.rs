@@ -3,7 +3,11 @@
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
+mod arrivals;
+mod asked;
 mod cycle;
+mod innodb;
+mod kept;
 mod keyed;
 mod layouts;
 mod list;
@@ -11,8 +15,12 @@ mod loads;
 mod mysql;
 mod open_files;
 mod options;
+mod own_level;
 mod read_only;
 mod refusals;
+mod restart;
+mod sbtest;
+mod schema;
 mod script;
 mod sysbench;
 mod think;

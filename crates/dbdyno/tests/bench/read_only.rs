@@ -15,23 +15,25 @@ fn what_a_read_only_server_refuses_is_told_with_the_next_step() {
     bench.does(&["load", &script, "{}"]);
     bench.does(&["load", "tpcc", "{}", "--warehouses", "1"]);
     bench.does(&["load", "inserts", "{}", "--rows", "1000"]);
+    bench.does(&["load", "oltp-insert", "{}", "--table-size", "1000"]);
     let objects = bench.objects();
     let database = bench.running.connection().database;
     let set = format!("ALTER DATABASE \"{database}\" SET default_transaction_read_only = on");
     bench.running.client().batch_execute(&set).unwrap();
 
     for arguments in [
-        &["load", "oltp-insert", "{}"][..],
-        &["load", "tpcc", "{}", "--replace"],
+        &["load", "oltp-insert", "{}", "--replace", "--yes"][..],
+        &["load", "tpcc", "{}", "--replace", "--yes"],
         &["load", "friends", "{}", "--rows", "2000"],
-        &["load", "inserts", "{}", "--rows", "1000", "--replace"],
+        &["load", "inserts", "{}", "--rows", "1000", "--replace", "--yes"],
         &["load", &script, "{}"],
         &["run", "tpcc", "{}"],
         &["run", "tpcc", "{}", "--mode", "procedures"],
         &["run", "oltp-read-write", "{}"],
         &["run", "inserts", "{}"],
-        &["clean", "tpcc", "{}"],
-        &["clean", "inserts", "{}"],
+        &["clean", "tpcc", "{}", "--yes"],
+        &["clean", "inserts", "{}", "--yes"],
+        &["clean", "oltp-insert", "{}", "--yes"],
     ] {
         let output = bench.run(arguments);
         let errors = stderr(&output);

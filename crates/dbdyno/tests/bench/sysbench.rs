@@ -39,6 +39,6 @@ fn a_workload_of_sysbench_is_loaded_run_verified_and_cleaned() {
         );
     }
     assert!(sbtest(&["verify"], &[]).contains("hold"));
-    assert!(sbtest(&["clean"], &[]).contains("are removed"));
+    assert!(sbtest(&["clean"], &["--yes"]).contains("are removed"));
     assert!(sbtest(&["clean"], &[]).contains("nothing to remove"));
 }

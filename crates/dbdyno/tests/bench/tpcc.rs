@@ -14,7 +14,7 @@ fn tpcc_is_loaded_run_verified_and_cleaned() {
     let loaded = bench.does(&load);
     assert!(loaded.contains(" rows in "), "{loaded}");
     bench.refuses(&load, "--replace");
-    bench.does(&[&load[..], &["--replace"]].concat());
+    bench.does(&[&load[..], &["--replace", "--yes"]].concat());
     let verified = bench.does(&["verify", "tpcc", "{}"]);
     assert!(verified.contains("12 of 12 hold"), "{verified}");
 
@@ -55,7 +55,7 @@ fn tpcc_is_loaded_run_verified_and_cleaned() {
     let csv = std::fs::read_to_string(csv).unwrap();
     assert_eq!(csv.lines().count(), 1 + 2 * 3, "{csv}");
 
-    let cleaned = bench.does(&["clean", "tpcc", "{}"]);
+    let cleaned = bench.does(&["clean", "tpcc", "{}", "--yes"]);
     assert!(cleaned.contains("removed"), "{cleaned}");
     let again = bench.does(&["clean", "tpcc", "{}"]);
     assert!(again.contains("nothing to remove"), "{again}");
@@ -86,7 +86,7 @@ fn routines_are_made_by_the_run_that_calls_them() {
         .batch_execute("COMMENT ON FUNCTION dbdyno_payment IS 'ours'")
         .unwrap();
     bench.refuses(&[&run[..], &["1s"]].concat(), "dbdyno_payment");
-    bench.does(&["clean", "tpcc", "{}"]);
+    bench.does(&["clean", "tpcc", "{}", "--yes"]);
     assert_eq!(bench.objects(), 1);
 }
 

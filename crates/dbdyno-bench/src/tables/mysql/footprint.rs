@@ -44,6 +44,7 @@ pub(in crate::tables) fn footprint(
     let table_bytes = bytes(|name| name == PRIMARY);
     let index_bytes = bytes(|name| name != PRIMARY);
     let (total_bytes, allocated_bytes) = files(link, table)?;
+    let pool = number(link, "SELECT @@innodb_buffer_pool_size")?;
     Ok(Footprint {
         rows,
         table_bytes,
@@ -51,6 +52,7 @@ pub(in crate::tables) fn footprint(
         total_bytes,
         allocated_bytes,
         fills: fills(contents, &indexes, rows, page_bytes),
+        cache_bytes: u64::try_from(pool).ok(),
     })
 }
 

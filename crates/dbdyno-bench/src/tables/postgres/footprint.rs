@@ -9,6 +9,10 @@ use crate::wire::{Link, WireError};
 
 const NOT_INSTALLED: &str = "extension pgstattuple is not installed";
 
+/// In bytes; the setting is in blocks.
+const SHARED_BUFFERS: &str = "SELECT setting::bigint * current_setting('block_size')::bigint
+    FROM pg_settings WHERE name = 'shared_buffers'";
+
 pub(in crate::tables) fn footprint(
     link: &mut Link,
     contents: &dyn Contents,
@@ -22,6 +26,7 @@ pub(in crate::tables) fn footprint(
         total_bytes: size(link, "pg_total_relation_size", table)?,
         allocated_bytes: Fact::unknown("PostgreSQL does not tell", "pg_total_relation_size"),
         fills: fills(link, table)?,
+        cache_bytes: u64::try_from(number(link, SHARED_BUFFERS)?).ok(),
     })
 }
 

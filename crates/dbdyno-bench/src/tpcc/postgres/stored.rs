@@ -13,7 +13,7 @@ use crate::tpcc::stored::{
 };
 use crate::tpcc::{Config, constants};
 
-pub(super) const TABLE: &str = "dbdyno_tpcc";
+pub(crate) const TABLE: &str = "dbdyno_tpcc";
 
 pub(super) const CREATE: &str = "CREATE TABLE dbdyno_tpcc (
     schema_version integer NOT NULL, warehouses integer NOT NULL, seed text NOT NULL,

@@ -1,6 +1,8 @@
 //! Which option belongs to which workloads: one that means nothing to a workload is refused, not
 //! passed over.
 
+use dbdyno_bench::oltp::Kind;
+
 use super::options::{self, Named};
 use crate::cli::{
     BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData, TpccLoad,
@@ -11,16 +13,26 @@ use crate::exit::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Tpcc,
+    /// All of sysbench's; those that follow are some of these.
     Oltp,
+    Reads,
+    IndexUpdates,
+    NonIndexUpdates,
+    Writes,
+    Transactions,
+    RandomPoints,
+    RandomRanges,
     Keys,
     Friends,
-    File,
 }
 
-use Family::{Friends, Keys, Oltp, Tpcc};
+use Family::{
+    Friends, IndexUpdates, Keys, NonIndexUpdates, Oltp, RandomPoints, RandomRanges, Reads, Tpcc,
+    Transactions, Writes,
+};
 
 /// Options that not every workload takes, each with those that do. Seed and threads are a load's.
-const OPTIONS: [(&str, &[Family]); 20] = [
+const OPTIONS: [(&str, &[Family]); 32] = [
     ("--warehouses", &[Tpcc]),
     ("--sets", &[Tpcc]),
     ("--layout", &[Tpcc]),
@@ -29,9 +41,21 @@ const OPTIONS: [(&str, &[Family]); 20] = [
     ("--mode", &[Tpcc, Oltp]),
     ("--tables", &[Oltp]),
     ("--table-size", &[Oltp]),
-    ("--range-size", &[Oltp]),
     ("--rand-type", &[Oltp]),
-    ("--skip-trx", &[Oltp]),
+    ("--skip-trx", &[Transactions]),
+    ("--range-size", &[Reads]),
+    ("--range-selects", &[Reads]),
+    ("--point-selects", &[Reads]),
+    ("--simple-ranges", &[Reads]),
+    ("--sum-ranges", &[Reads]),
+    ("--order-ranges", &[Reads]),
+    ("--distinct-ranges", &[Reads]),
+    ("--index-updates", &[IndexUpdates]),
+    ("--non-index-updates", &[NonIndexUpdates]),
+    ("--delete-inserts", &[Writes]),
+    ("--random-points", &[RandomPoints]),
+    ("--number-of-ranges", &[RandomRanges]),
+    ("--delta", &[RandomRanges]),
     ("--key", &[Keys, Friends]),
     ("--rows", &[Keys, Friends]),
     ("--friends", &[Friends]),
@@ -47,24 +71,42 @@ const OPTIONS: [(&str, &[Family]); 20] = [
 type Given = Vec<(&'static str, bool)>;
 
 impl Family {
-    fn of(named: &Named) -> Self {
-        match named {
-            Named::Tpcc => Self::Tpcc,
-            Named::Oltp(_) => Self::Oltp,
-            Named::Keys(..) => Self::Keys,
-            Named::Friends(_) => Self::Friends,
-            Named::Script(_) => Self::File,
+    fn has(self, named: &Named) -> bool {
+        match (self, named) {
+            (Self::Tpcc, Named::Tpcc)
+            | (Self::Oltp, Named::Oltp(..))
+            | (Self::Keys, Named::Keys(..))
+            | (Self::Friends, Named::Friends(_)) => true,
+            (_, Named::Oltp(config, _)) => self.kinds().contains(&config.kind),
+            _ => false,
+        }
+    }
+
+    /// Of sysbench's workloads, where it is some of them.
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Reads => &[Kind::ReadOnly, Kind::ReadWrite],
+            Self::IndexUpdates => &[Kind::ReadWrite, Kind::WriteOnly, Kind::UpdateIndex],
+            Self::NonIndexUpdates => &[Kind::ReadWrite, Kind::WriteOnly, Kind::UpdateNonIndex],
+            Self::Writes => &[Kind::ReadWrite, Kind::WriteOnly],
+            Self::Transactions => &[Kind::ReadOnly, Kind::ReadWrite, Kind::WriteOnly],
+            Self::RandomPoints => &[Kind::SelectRandomPoints],
+            Self::RandomRanges => &[Kind::SelectRandomRanges],
+            Self::Tpcc | Self::Oltp | Self::Keys | Self::Friends => &[],
         }
     }
 
     /// As the help calls them.
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Self::Tpcc => "tpcc",
-            Self::Oltp => "oltp-* and select-random-*",
-            Self::Keys => "inserts and selects",
-            Self::Friends => "friends",
-            Self::File => "a FILE",
+            Self::Tpcc => "tpcc".to_owned(),
+            Self::Oltp => "oltp-* and select-random-*".to_owned(),
+            Self::Keys => "inserts and selects".to_owned(),
+            Self::Friends => "friends".to_owned(),
+            some => {
+                let names: Vec<&str> = some.kinds().iter().map(|kind| kind.name()).collect();
+                names.join(", ")
+            }
         }
     }
 }
@@ -75,18 +117,17 @@ pub(super) fn check(action: &BenchAction) -> Result<(), Failure> {
         BenchAction::List => return Ok(()),
         BenchAction::Load(load) => (&load.data, of_load(load)),
         BenchAction::Run(run) => (&run.data, of_run(run)),
-        BenchAction::Verify(stored) | BenchAction::Clean(stored) => {
-            (&stored.data, of_stored(stored))
-        }
+        BenchAction::Verify(stored) => (&stored.data, of_stored(stored)),
+        BenchAction::Clean(clean) => (&clean.stored.data, of_stored(&clean.stored)),
     };
-    let family = Family::of(&options::named(data)?);
-    let misplaced = OPTIONS
-        .iter()
-        .find(|(option, families)| !families.contains(&family) && given.contains(&(*option, true)));
+    let named = options::named(data)?;
+    let misplaced = OPTIONS.iter().find(|(option, families)| {
+        given.contains(&(*option, true)) && !families.iter().any(|family| family.has(&named))
+    });
     let Some((option, families)) = misplaced else {
         return Ok(());
     };
-    let names: Vec<&str> = families.iter().map(|family| family.name()).collect();
+    let names: Vec<String> = families.iter().map(|family| family.name()).collect();
     Err(Failure::usage(
         format!("{option} is not for {}", data.workload),
         format!("leave it out: it is for {}", names.join(", ")),
@@ -140,9 +181,21 @@ fn of_data(data: &BenchData) -> Given {
     let Sbtest {
         tables,
         table_size,
-        range_size,
         rand_type,
         skip_trx,
+        range_size,
+        range_selects,
+        point_selects,
+        simple_ranges,
+        sum_ranges,
+        order_ranges,
+        distinct_ranges,
+        index_updates,
+        non_index_updates,
+        delete_inserts,
+        random_points,
+        number_of_ranges,
+        delta,
     } = &data.sbtest;
     let Keyed {
         key,
@@ -156,9 +209,21 @@ fn of_data(data: &BenchData) -> Given {
     vec![
         ("--tables", tables.is_some()),
         ("--table-size", table_size.is_some()),
-        ("--range-size", range_size.is_some()),
         ("--rand-type", rand_type.is_some()),
         ("--skip-trx", *skip_trx),
+        ("--range-size", range_size.is_some()),
+        ("--range-selects", range_selects.is_some()),
+        ("--point-selects", point_selects.is_some()),
+        ("--simple-ranges", simple_ranges.is_some()),
+        ("--sum-ranges", sum_ranges.is_some()),
+        ("--order-ranges", order_ranges.is_some()),
+        ("--distinct-ranges", distinct_ranges.is_some()),
+        ("--index-updates", index_updates.is_some()),
+        ("--non-index-updates", non_index_updates.is_some()),
+        ("--delete-inserts", delete_inserts.is_some()),
+        ("--random-points", random_points.is_some()),
+        ("--number-of-ranges", number_of_ranges.is_some()),
+        ("--delta", delta.is_some()),
         ("--key", key.is_some()),
         ("--rows", rows.is_some()),
         ("--filler", filler.is_some()),
@@ -178,14 +243,27 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     const ACTIONS: [&str; 4] = ["load", "run", "verify", "clean"];
-    const WORKLOADS: [(&str, Family); 7] = [
-        ("tpcc", Family::Tpcc),
-        ("oltp-insert", Family::Oltp),
-        ("select-random-points", Family::Oltp),
-        ("inserts", Family::Keys),
-        ("selects", Family::Keys),
-        ("friends", Family::Friends),
-        ("./move.sql", Family::File),
+    const WORKLOADS: [(&str, &[Family]); 14] = [
+        ("tpcc", &[Tpcc]),
+        ("oltp-point-select", &[Oltp]),
+        ("oltp-read-only", &[Oltp, Reads, Transactions]),
+        (
+            "oltp-read-write",
+            &[Oltp, Reads, IndexUpdates, NonIndexUpdates, Writes, Transactions],
+        ),
+        (
+            "oltp-write-only",
+            &[Oltp, IndexUpdates, NonIndexUpdates, Writes, Transactions],
+        ),
+        ("oltp-insert", &[Oltp]),
+        ("oltp-update-index", &[Oltp, IndexUpdates]),
+        ("oltp-update-non-index", &[Oltp, NonIndexUpdates]),
+        ("select-random-points", &[Oltp, RandomPoints]),
+        ("select-random-ranges", &[Oltp, RandomRanges]),
+        ("inserts", &[Keys]),
+        ("selects", &[Keys]),
+        ("friends", &[Friends]),
+        ("./move.sql", &[]),
     ];
 
     /// With a value where it takes one.
@@ -197,6 +275,7 @@ mod tests {
             "--rand-type" => "uniform",
             "--key" => "random64",
             "--key-order" => "random",
+            "--range-selects" => "off",
             _ => "3",
         };
         format!("{option}={value}")
@@ -221,12 +300,12 @@ mod tests {
             let mut taken = 0;
             for action in ACTIONS {
                 let of_all = action == "run" && ["--seed", "--threads"].contains(&option);
-                for (workload, family) in WORKLOADS {
+                for (workload, own) in WORKLOADS {
                     let Some(checked) = checked(action, workload, &word(option)) else {
                         continue;
                     };
                     taken += 1;
-                    if of_all || families.contains(&family) {
+                    if of_all || families.iter().any(|family| own.contains(family)) {
                         assert!(checked.is_ok(), "{action} {workload} {option}: {checked:?}");
                         continue;
                     }
@@ -234,7 +313,7 @@ mod tests {
                     let expected = format!("{option} is not for {workload}");
                     assert_eq!(refused.message, expected, "{action}");
                     let hint = refused.hint.unwrap();
-                    assert!(hint.contains(families[0].name()), "{hint}");
+                    assert!(hint.contains(&families[0].name()), "{hint}");
                 }
             }
             assert!(taken > 0, "no action takes {option}");

@@ -11,7 +11,7 @@ use dbdyno_model::tune::Machine;
 use dbdyno_stats::{drifts, mser5_joined, slope_per_window};
 use dbdyno_target::process;
 
-use super::sampler::ServerSampler;
+use super::aside::ServerSampler;
 use super::think;
 
 /// Windows that the rate's spread is shown over.
@@ -29,6 +29,8 @@ pub(super) struct Subject {
     pub(super) transport: &'static str,
     /// As it was asked for, else the server's own, where it says.
     pub(super) isolation: Option<Isolation>,
+    /// A transaction that takes another one, and which.
+    pub(super) own_isolation: Option<(&'static str, Isolation)>,
     pub(super) machine: Machine,
     pub(super) think: Option<Think>,
     pub(super) seed: u64,
@@ -41,6 +43,8 @@ pub(super) struct Beside {
     /// Whether the warm-up was driven apart; else it is found in what was observed.
     pub(super) warm_up_s: Option<f64>,
     pub(super) before: ServerCounters,
+    /// False where the peak of memory may be that of an earlier run.
+    pub(super) has_own_peak: bool,
     /// Processor seconds that others took.
     pub(super) strangers_cpu_s: f64,
     pub(super) complete: bool,
@@ -57,10 +61,24 @@ pub(super) fn document(
     let latency = observed.latency(cut.from_s);
     let committed = totals.transactions - totals.intended_rollbacks;
     let behind = observed.series.iter().skip(cut.from_s as usize);
-    let window: Vec<f64> = behind.map(|second| second.transactions as f64).collect();
+    // A part of a second at the end has another length.
+    let whole: Vec<&Second> = behind.filter(|second| second.is_whole()).collect();
+    let window: Vec<f64> = whole.iter().map(|second| second.tps()).collect();
+    let committed_share = per(committed as f64, totals.transactions as f64);
+    let (tps_of_windows, window_s) = windows(&whole, committed_share);
     let sent = |count: u64| (committed > 0).then(|| per(count as f64, committed as f64));
     let after = sampler.sample();
     let thread_s = totals.seconds * f64::from(observed.threads);
+    let mut conditions = conditions(
+        &beside.before,
+        &after,
+        beside.strangers_cpu_s,
+        observed.seconds(),
+    );
+    if beside.before.restarts != after.restarts {
+        // What the old server had used has gone over to whoever waited for its end.
+        conditions.strangers_cpu = None;
+    }
     Bench {
         schema: Bench::SCHEMA.to_owned(),
         dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -73,6 +91,11 @@ pub(super) fn document(
         mode: subject.workload.mode().map(str::to_owned),
         transport: subject.transport.to_owned(),
         isolation: subject.isolation.map(|level| level.name().to_owned()),
+        own_isolation: subject
+            .own_isolation
+            .into_iter()
+            .map(|(transaction, level)| (transaction.to_owned(), level.name().to_owned()))
+            .collect(),
         target: Target {
             address: subject.connection.display(),
             engine: sampler.engine.to_owned(),
@@ -88,10 +111,8 @@ pub(super) fn document(
         slope: slope_per_window(&window),
         transactions: committed,
         tps: per(committed as f64, totals.seconds),
-        tps_of_windows: windows(
-            observed.series.iter().skip(cut.from_s as usize),
-            per(committed as f64, totals.transactions as f64),
-        ),
+        window_s: (!tps_of_windows.is_empty()).then_some(window_s),
+        tps_of_windows,
         rows_per_s: subject
             .workload
             .rows_per_transaction()
@@ -112,6 +133,9 @@ pub(super) fn document(
         latency_ms: latency.overall,
         statements_per_transaction: sent(totals.sent.statements),
         round_trips_per_transaction: sent(totals.sent.round_trips),
+        arrivals: observed
+            .open_loop
+            .map(|arrivals| arrivals.spacing.name().to_owned()),
         open_loop: observed.open_loop.map(|arrivals| OpenLoop {
             rate_tps: arrivals.rate_tps,
             seconds: totals.seconds,
@@ -123,6 +147,7 @@ pub(super) fn document(
         per_transaction: latency.per_transaction,
         errors: totals.errors,
         error_messages: totals.error_messages,
+        reconnects_failed: totals.reconnects_failed,
         retries: totals.retries,
         intended_rollbacks: totals.intended_rollbacks,
         driver: DriverUse {
@@ -131,7 +156,10 @@ pub(super) fn document(
                 .filter(|_| committed > 0)
                 .map(|s| per(s * 1e6, committed as f64)),
             threads: observed.threads,
-            peak_rss_bytes: process::own_peak_rss_bytes(),
+            peak_rss_bytes: match beside.has_own_peak {
+                true => process::own_peak_rss_bytes(),
+                false => None,
+            },
         },
         driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
         server: server_use(
@@ -139,12 +167,7 @@ pub(super) fn document(
             &observed.counters_end(),
             committed,
         ),
-        conditions: conditions(
-            &beside.before,
-            &after,
-            beside.strangers_cpu_s,
-            observed.seconds(),
-        ),
+        conditions,
         footprint: None,
         series: observed.series.clone(),
         consistency: Vec::new(),
@@ -176,20 +199,16 @@ impl Cut {
     }
 }
 
-/// The committed rate of each of up to ten equal parts; what is left over at the end is left out.
-fn windows<'a>(seconds: impl Iterator<Item = &'a Second>, committed: f64) -> Vec<f64> {
-    let mut ends = seconds.collect::<Vec<_>>();
-    // A part of a second at the end has another length.
-    if ends.len() > 1 && ends[ends.len() - 1].at_s - ends[ends.len() - 2].at_s < 0.99 {
-        ends.pop();
-    }
-    let length = ends.len().div_ceil(WINDOWS).max(1);
-    ends.chunks_exact(length)
-        .map(|some| {
-            let sum: u64 = some.iter().map(|second| second.transactions).sum();
-            sum as f64 * committed / length as f64
-        })
-        .collect()
+/// The committed rate of each of up to ten equal parts, and how many seconds each is long; what is left
+/// over at the end is left out.
+fn windows(seconds: &[&Second], committed: f64) -> (Vec<f64>, f64) {
+    let length = seconds.len().div_ceil(WINDOWS).max(1);
+    let rate = |some: &[&Second]| {
+        let sum: u64 = some.iter().map(|second| second.transactions).sum();
+        sum as f64 * committed / length as f64
+    };
+    let rates = seconds.chunks_exact(length).map(rate).collect();
+    (rates, length as f64)
 }
 
 #[cfg(test)]
@@ -198,19 +217,15 @@ mod tests {
 
     #[test]
     fn windows_are_equal_and_leave_out_the_rest() {
-        let seconds = |last: f64| -> Vec<Second> {
-            let ends = (1..=25).map(f64::from).chain([last]);
-            ends.map(|at_s| Second {
-                at_s,
-                transactions: 100,
-                ..Second::default()
-            })
-            .collect()
+        let second = Second {
+            transactions: 100,
+            ..Second::default()
         };
-        let parts = windows(seconds(25.4).iter(), 0.99);
-        assert_eq!(parts, vec![99.0; 8]);
-        assert_eq!(windows(seconds(26.0).iter(), 1.0), vec![100.0; 8]);
-        assert_eq!(windows([].iter(), 1.0), Vec::<f64>::new());
-        assert_eq!(windows(seconds(26.0)[..4].iter(), 1.0).len(), 4);
+        let of = |seconds: usize| windows(&vec![&second; seconds], 0.99);
+        assert_eq!(of(25), (vec![99.0; 8], 3.0));
+        assert_eq!(of(26), (vec![99.0; 8], 3.0));
+        assert_eq!(of(59), (vec![99.0; 9], 6.0));
+        assert_eq!(of(4), (vec![99.0; 4], 1.0));
+        assert_eq!(of(0).0, Vec::<f64>::new());
     }
 }

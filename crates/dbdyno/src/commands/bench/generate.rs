@@ -1,7 +1,5 @@
 //! `bench load --generate-only`: the rows of a load, made and encoded, and sent nowhere.
 
-use std::time::Instant;
-
 use dbdyno_bench::Workload;
 use dbdyno_bench::generate::Generated;
 use dbdyno_bench::workload::LoadError;
@@ -11,7 +9,7 @@ use dbdyno_target::process;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::loading;
+use crate::loading::Loading;
 use crate::printer::Printer;
 
 pub(super) fn run(
@@ -21,10 +19,10 @@ pub(super) fn run(
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let begun = Instant::now();
     // The generator looks at the flag.
     interrupt.watches(true);
-    let tell = |progress| loading::tell(printer, begun, progress);
+    let loading = Loading::new(printer);
+    let tell = |progress| loading.tell(progress);
     let generated = workload.generate(engine, threads, &tell, interrupt.flag());
     interrupt.watches(false);
     printer.clear();

@@ -1,7 +1,6 @@
 //! `bench load`: creates and fills a workload's tables.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use dbdyno_bench::oltp;
 use dbdyno_bench::tpcc::{self, Mode};
@@ -15,7 +14,7 @@ use super::{clean, generate, keyed};
 use crate::cli::BenchLoad;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::loading;
+use crate::loading::Loading;
 use crate::printer::Printer;
 use crate::target;
 
@@ -48,12 +47,14 @@ pub(super) fn run(
         return generate::run(&workload, connection.engine, threads, printer, interrupt);
     }
     if arguments.replace {
-        clean::of(&named, &connection)?;
+        let workload = &arguments.data.workload;
+        clean::agree(workload, &named, &connection, arguments.yes, printer)?;
+        clean::make_room(&named, &connection)?;
     }
-    let begun = Instant::now();
     // The loader looks at the flag, cancels its statements and says what is left behind.
     interrupt.watches(true);
-    let tell = |progress| loading::tell(printer, begun, progress);
+    let loading = Loading::new(printer);
+    let tell = |progress| loading.tell(progress);
     let loaded = if arguments.resume {
         workload.resume(&connection, threads, &tell, interrupt.flag())
     } else {
@@ -111,7 +112,7 @@ fn to_load(
             };
             Workload::Tpcc(config, Mode::default())
         }
-        Named::Oltp(config) => Workload::Oltp(oltp::Config { seed, ..*config }),
+        Named::Oltp(config, _) => Workload::Oltp(oltp::Config { seed, ..*config }),
         Named::Keys(kind, options) => Workload::Keys(keyed::keys_to_load(*kind, options, seed)?),
         Named::Friends(options) => Workload::Friends(keyed::friends_to_load(options, seed)?),
         Named::Script(file) => {

@@ -1,19 +1,26 @@
 //! `dbdyno bench`: loads, drives, checks and cleans one server.
 
+mod after;
 mod applies;
+mod aside;
 mod clean;
 mod document;
 mod generate;
+mod innodb;
 mod keyed;
+mod life;
 mod list;
 mod load;
 mod options;
+mod pages;
 mod run;
 mod sampler;
+mod sbtest;
 mod think;
 mod trust;
 mod users;
 mod verify;
+mod written;
 
 use crate::cli::{Bench, BenchAction};
 use crate::exit::Failure;

@@ -11,8 +11,8 @@ use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_report::shell_word;
 
-use super::keyed;
-use crate::cli::{BenchData, Keyed, Sbtest, TpccData};
+use super::{keyed, sbtest};
+use crate::cli::{BenchData, Keyed, TpccData};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::target;
@@ -21,7 +21,7 @@ use crate::target;
 #[derive(Debug, Clone)]
 pub(super) enum Named {
     Tpcc,
-    Oltp(oltp::Config),
+    Oltp(oltp::Config, oltp::Expected),
     Keys(keys::Kind, Keyed),
     Friends(Keyed),
     Script(String),
@@ -29,7 +29,8 @@ pub(super) enum Named {
 
 pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
     if let Ok(kind) = Kind::from_str(&data.workload) {
-        return Ok(Named::Oltp(sbtest(kind, &data.sbtest)?));
+        let (config, said) = sbtest::config(kind, &data.sbtest)?;
+        return Ok(Named::Oltp(config, said));
     }
     let same = |kind: &keys::Kind| kind.name() == data.workload;
     if let Some(kind) = keys::Kind::ALL.into_iter().find(same) {
@@ -45,25 +46,6 @@ pub(super) fn named(data: &BenchData) -> Result<Named, Failure> {
             format!("there is no workload {other}"),
             "dbdyno bench list names them; a file of your own statements is one too",
         )),
-    }
-}
-
-fn sbtest(kind: Kind, options: &Sbtest) -> Result<oltp::Config, Failure> {
-    let usual = oltp::Config::new(kind);
-    let config = oltp::Config {
-        tables: options.tables.unwrap_or(usual.tables),
-        table_size: options.table_size.unwrap_or(usual.table_size),
-        range_size: options.range_size.unwrap_or(usual.range_size),
-        distribution: options.rand_type.unwrap_or(usual.distribution),
-        skip_transactions: options.skip_trx,
-        ..usual
-    };
-    match config.refusal() {
-        Some(why) => Err(Failure::usage(
-            why,
-            "dbdyno bench run --help names the options",
-        )),
-        None => Ok(config),
     }
 }
 
@@ -103,19 +85,7 @@ pub(super) fn loaded(
             let found = found.map_err(|error| unread(&error, connection))?;
             Ok(Workload::Tpcc(found.config, mode.unwrap_or_default()))
         }
-        Named::Oltp(config) => Ok(Workload::Oltp(oltp::Config {
-            pipelined: match mode {
-                None | Some(Mode::Unbatched) => false,
-                Some(Mode::Pipelined) => true,
-                Some(mode @ (Mode::Batched | Mode::Procedures)) => {
-                    return Err(Failure::usage(
-                        format!("--mode {} is for tpcc", mode.name()),
-                        "sysbench's workloads are unbatched or pipelined",
-                    ));
-                }
-            },
-            ..*config
-        })),
+        Named::Oltp(config, said) => sbtest::loaded(config, said, mode, connection),
         Named::Keys(kind, options) => {
             let config = keyed::keys_loaded(*kind, options, connection)?;
             Ok(Workload::Keys(config))

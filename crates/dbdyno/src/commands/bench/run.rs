@@ -1,6 +1,8 @@
 //! `bench run`: one run for each number of connections, a line a second, a page at the end.
+//!
+//! What was measured is told, whatever comes after it: an interrupt, a server that is gone, a full disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,15 +10,15 @@ use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler
 use dbdyno_bench::wire::{Isolation, Link, is_read_only, read_only_hint};
 use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_model::run::Second;
-use dbdyno_model::{Address, Bench, Connection, Footprint};
-use dbdyno_report::{bench_csv, bench_page, bench_second, sweep_page, to_json};
+use dbdyno_model::{Address, Bench, Connection};
+use dbdyno_report::{bench_page, bench_second, sweep_page, to_json};
 use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
 use dbdyno_trial::template::with_causes;
 
+use super::aside::ServerSampler;
 use super::document::{Beside, Cut, Subject, document};
-use super::sampler::ServerSampler;
-use super::{options, think, trust, verify};
+use super::{after, options, think, trust, verify, written};
 use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
@@ -27,6 +29,8 @@ use crate::{clock, files, machine, target};
 struct Ran {
     document: Bench,
     hdr_log: String,
+    /// What ended it, or went wrong after it.
+    ended_by: Option<Failure>,
 }
 
 pub(super) fn run(
@@ -43,6 +47,10 @@ pub(super) fn run(
     let installed = workload.install(&connection);
     installed.map_err(|error| not_installed(&error, &connection))?;
     let (transport, isolation) = session(&connection, &workload)?;
+    let own_isolation = match arguments.isolation {
+        None => workload.own_isolation(connection.engine),
+        Some(_) => None,
+    };
     let host = host::collect(&Root::host(), &HostOptions::default());
     let subject = Subject {
         command: target::command(arguments.data.target.as_deref(), Some(&connection)),
@@ -50,43 +58,49 @@ pub(super) fn run(
         connection,
         transport,
         isolation: arguments.isolation.or(isolation),
+        own_isolation: own_isolation.filter(|(_, level)| isolation != Some(*level)),
         machine: machine::of(&host),
         think: arguments.think,
         seed: arguments.seed,
     };
-    let mut runs = Vec::new();
+    let mut documents = Vec::new();
     let mut end = Ok(());
     for connections in numbers {
-        match one(arguments, &subject, connections, printer, interrupt) {
+        let has_own_peak = process::reset_own_peak_rss() || documents.is_empty();
+        let ran = one(
+            arguments,
+            &subject,
+            connections,
+            has_own_peak,
+            printer,
+            interrupt,
+        );
+        match ran {
             Ok(ran) => {
                 let text = match arguments.json {
                     true => to_json(&ran.document),
                     false => bench_page(&ran.document, printer.width(), printer.style()),
                 };
-                printer.result(&text)?;
-                runs.push(ran);
+                let told = printer.result(&text);
+                documents.push(ran.document);
+                let written = written::write(arguments, &documents, &ran.hdr_log);
+                end = ran.ended_by.map_or(Ok(()), Err).and(told).and(written);
             }
             Err(failure) => end = Err(failure),
         }
         if end.is_err() || interrupt.is_set() {
             break;
         }
+        // Only now: an interrupt would end the process before the run was told.
+        interrupt.watches(false);
     }
-    write_files(arguments, &runs)?;
-    let documents: Vec<Bench> = runs.into_iter().map(|ran| ran.document).collect();
     if documents.len() > 1 && !arguments.json {
         let page = sweep_page(&documents, printer.width(), printer.style());
-        printer.result(&format!("\n{page}"))?;
+        let told = printer.result(&format!("\n{page}"));
+        end = end.and(told);
     }
     if interrupt.is_set() {
-        return Err(Failure::new(
-            Exit::Interrupted,
-            match documents.is_empty() {
-                true => "interrupted before anything was measured",
-                false => "interrupted: what was measured until then is above",
-            },
-            None,
-        ));
+        return Err(interrupted(documents.is_empty(), end.err()));
     }
     end?;
     let failed = |run: &Bench| run.consistency.iter().filter(|check| !check.passed).count();
@@ -94,6 +108,19 @@ pub(super) fn run(
         0 => Ok(()),
         failed => Err(verify::inconsistent(failed)),
     }
+}
+
+/// With what went wrong beside.
+fn interrupted(nothing: bool, failure: Option<Failure>) -> Failure {
+    let mut message = match nothing {
+        true => "interrupted before anything was measured".to_owned(),
+        false => "interrupted: what was measured until then is above".to_owned(),
+    };
+    if let Some(failure) = failure.filter(|failure| failure.exit != Exit::Interrupted) {
+        message.push_str("; ");
+        message.push_str(&failure.message);
+    }
+    Failure::new(Exit::Interrupted, message, None)
 }
 
 fn not_installed(error: &LoadError, connection: &Connection) -> Failure {
@@ -107,9 +134,9 @@ fn session(
     connection: &Connection,
     workload: &Workload,
 ) -> Result<(&'static str, Option<Isolation>), Failure> {
-    let target = driver::target(connection).map_err(|error| failure(error.into()))?;
+    let target = driver::target(connection).map_err(|error| failure(&error.into()))?;
     let mut link = Link::open(&target).map_err(|source| {
-        failure(DriverError::Connect {
+        failure(&DriverError::Connect {
             server: connection.display(),
             source,
         })
@@ -162,6 +189,7 @@ fn one(
     arguments: &BenchRun,
     subject: &Subject,
     connections: u32,
+    has_own_peak: bool,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Ran, Failure> {
@@ -173,7 +201,9 @@ fn one(
         seed: arguments.seed,
         reconnect: true,
         think: subject.think,
+        rate: arguments.rate,
         isolation: arguments.isolation,
+        spacing: arguments.arrivals.unwrap_or_default(),
         stop: Arc::clone(interrupt.flag()),
     };
     printer.step(&format!(
@@ -183,7 +213,8 @@ fn one(
         subject.workload.description_with(subject.think)
     ));
     let started_at = clock::now();
-    let mut driver = Driver::start(&subject.connection, &workload, &options).map_err(failure)?;
+    let mut driver = Driver::start(&subject.connection, &workload, &options)
+        .map_err(|error| failure(&error))?;
     // From here on what was measured is told, whatever happens.
     interrupt.watches(true);
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -196,76 +227,86 @@ fn one(
     };
     let mut strangers = process::strangers_cpu_s(&pids);
     let mut before = sampler.sample();
-    // Nothing comes between this and the window, so that no queue stands when it opens.
-    if let Some(rate) = arguments.rate {
-        driver.set_open_loop(rate).map_err(failure)?;
-    }
     if let Some(time) = arguments.warm_up {
         printer.step("warming up");
-        observe(&mut driver, time, &mut sampler, &mut tell)?;
+        let warm_up = observe(&mut driver, time, &mut sampler, &mut tell)?;
+        if let Some(failure) = warm_up.ended_by {
+            return Err(failure);
+        }
         strangers = process::strangers_cpu_s(&pids);
         before = sampler.sample();
     }
-    let (observed, complete) = observe(&mut driver, arguments.duration, &mut sampler, &mut tell)?;
+    let measured = observe(&mut driver, arguments.duration, &mut sampler, &mut tell)?;
+    let observed = measured.observed;
     let beside = Beside {
         started_at,
         connections,
         warm_up_s: arguments.warm_up.map(|time| time.as_secs_f64()),
         before,
+        has_own_peak,
         strangers_cpu_s: process::strangers_cpu_s(&pids) - strangers,
-        complete,
+        complete: measured.complete,
     };
     let cut = Cut::of(&observed, beside.warm_up_s);
     let mut document = document(subject, beside, &observed, &cut, &mut sampler);
-    if complete {
-        driver.stop().map_err(failure)?;
-    } else {
-        drop(driver);
-    }
     drop(sampler);
-    interrupt.watches(false);
-    if arguments.verify && complete {
-        printer.progress("checking the data");
-        document.consistency = verify::check(&subject.workload, &subject.connection)?;
-        printer.clear();
-    }
-    if complete {
-        document.footprint = footprint(subject)?;
-    }
+    let checks = arguments.verify;
+    let after = after::look(subject, driver, &mut document, checks, printer, interrupt);
     document.warnings = trust::warnings(&document, subject.workload.writes());
+    document.warnings.extend(after.warnings);
+    let cut_short = measured.ended_by.as_ref();
+    document
+        .warnings
+        .extend(cut_short.map(|failure| after::warning("the run was cut short", failure)));
     Ok(Ran {
         document,
         hdr_log: observed.hdr_log(cut.from_s, since_epoch.unwrap_or_default()),
+        ended_by: measured.ended_by.or(after.failure),
     })
 }
 
-fn footprint(subject: &Subject) -> Result<Option<Footprint>, Failure> {
-    let found = subject.workload.footprint(&subject.connection);
-    found.transpose().map_err(|error| {
-        let message = format!("{}: {}", subject.connection.display(), error.deepest());
-        Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
-    })
+/// A stretch of the load as it was measured.
+struct Measured {
+    observed: Observed,
+    /// Until the time was over.
+    complete: bool,
+    /// What cut it short, unless it was an interrupt.
+    ended_by: Option<Failure>,
 }
 
-/// What was observed, and whether to its end: an interrupt keeps what was measured until then.
+/// An interrupt, or an error that ends the load, keeps what was measured until then.
 fn observe(
     driver: &mut Driver,
     time: Duration,
     sampler: &mut ServerSampler,
     tell: &mut dyn FnMut(&Second),
-) -> Result<(Observed, bool), Failure> {
-    match driver.observe(Until::Elapsed(time), sampler, tell) {
-        Ok(observed) => Ok((observed, true)),
-        Err(DriverError::Interrupted {
-            observed: Some(observed),
-        }) => Ok((*observed, false)),
-        Err(error) => Err(failure(error)),
-    }
+) -> Result<Measured, Failure> {
+    let mut error = match driver.observe(Until::Elapsed(time), sampler, tell) {
+        Ok(observed) => {
+            return Ok(Measured {
+                observed,
+                complete: true,
+                ended_by: None,
+            });
+        }
+        Err(error) => error,
+    };
+    let Some(observed) = error.take_observed() else {
+        return Err(failure(&error));
+    };
+    let interrupted = matches!(error, DriverError::Interrupted { .. });
+    Ok(Measured {
+        observed,
+        complete: false,
+        ended_by: (!interrupted).then(|| failure(&error)),
+    })
 }
 
-fn failure(error: DriverError) -> Failure {
-    let exit = match &error {
+/// Why the driver failed, in the words of the user.
+pub(super) fn failure(error: &DriverError) -> Failure {
+    let exit = match error {
         DriverError::Interrupted { .. } => return Failure::interrupted(),
+        DriverError::Broken { error, .. } => return failure(error),
         DriverError::Panicked => Exit::Defect,
         DriverError::Thread(_) | DriverError::ServerGone { .. } | DriverError::Unsent(_) => {
             Exit::Surroundings
@@ -273,55 +314,4 @@ fn failure(error: DriverError) -> Failure {
         _ => Exit::Usage,
     };
     Failure::new(exit, error.to_string(), error.hint().map(str::to_owned))
-}
-
-fn write_files(arguments: &BenchRun, runs: &[Ran]) -> Result<(), Failure> {
-    let write = |path: &Path, text: &str| {
-        files::write(path, text.as_bytes()).map_err(|error| {
-            Failure::new(
-                Exit::Surroundings,
-                format!("cannot write {}: {error}", path.display()),
-                None,
-            )
-        })
-    };
-    if let Some(path) = &arguments.csv {
-        write(path, &bench_csv(runs.iter().map(|ran| &ran.document)))?;
-    }
-    if let Some(path) = &arguments.hdr {
-        for ran in runs {
-            let several = arguments.connections.len() > 1;
-            let path = if several {
-                numbered(path, ran.document.connections)
-            } else {
-                path.clone()
-            };
-            write(&path, &ran.hdr_log)?;
-        }
-    }
-    Ok(())
-}
-
-/// `run.hdr` becomes `run-8.hdr`.
-fn numbered(path: &Path, connections: u32) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match path.extension() {
-        Some(extension) => format!("{stem}-{connections}.{}", extension.to_string_lossy()),
-        None => format!("{stem}-{connections}"),
-    };
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_number_of_connections_has_its_own_log() {
-        assert_eq!(
-            numbered(Path::new("a/run.hdr"), 8),
-            Path::new("a/run-8.hdr")
-        );
-        assert_eq!(numbered(Path::new("log"), 16), Path::new("log-16"));
-    }
 }

@@ -1,20 +1,24 @@
-//! What the server and this machine count while the load goes on.
+//! What the server counts while the load goes on.
 
-use dbdyno_bench::driver::{Sampler, ServerCounters, target};
-use dbdyno_bench::wire::{Link, Statement, WireError};
+use std::time::Instant;
+
+use dbdyno_bench::driver::{Anew, DriverError, ServerCounters, target};
+use dbdyno_bench::wire::{Link, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
 use dbdyno_target::{connection, process};
-use dbdyno_trial::{HostReader, of_postgres};
+use dbdyno_trial::of_postgres;
 
+use super::innodb::Status;
+use super::life::{Life, Told};
 use crate::exit::{Exit, Failure};
 use crate::target::postmaster;
 
 /// How long a server that went away may keep its observer waiting.
 const AGAIN_WITHIN_S: u64 = 1;
 
-/// A server's identity and its counters.
-pub(super) struct ServerSampler {
+/// A server's identity and its counters. It stays on the thread that opened it.
+pub(super) struct ServerReader {
     /// `PostgreSQL`, `MySQL` or `MariaDB`.
     pub(super) engine: &'static str,
     pub(super) version: String,
@@ -22,7 +26,15 @@ pub(super) struct ServerSampler {
     pub(super) pid: Option<u32>,
     connection: Connection,
     reader: Option<Reader>,
-    host: HostReader,
+    life: Life,
+}
+
+/// The server that was connected to again: the one that was lost, or what came in its place.
+pub(super) struct Again {
+    pub(super) version: String,
+    pub(super) pid: Option<u32>,
+    /// What of it has begun again.
+    pub(super) anew: Anew,
 }
 
 enum Reader {
@@ -30,36 +42,46 @@ enum Reader {
     MySql(Box<Status>),
 }
 
-impl ServerSampler {
+impl ServerReader {
     pub(super) fn open(connection: &Connection) -> Result<Self, Failure> {
-        let (engine, version, pid, reader) = match connection.engine {
-            Engine::Postgres => postgres(connection)?,
-            Engine::MySql => mysql(connection)?,
-        };
+        let opened = Opened::of(connection)?;
         let again = Connection {
             connect_timeout_s: AGAIN_WITHIN_S,
             ..connection.clone()
         };
         Ok(Self {
-            engine,
-            version,
-            pid,
+            engine: opened.engine,
+            version: opened.version,
+            pid: opened.pid,
             connection: again,
-            reader: Some(reader),
-            host: HostReader::new(pid),
+            reader: Some(opened.reader),
+            life: opened.life,
         })
     }
-}
 
-impl Sampler for ServerSampler {
-    fn sample(&mut self) -> ServerCounters {
-        if self.reader.is_none() {
-            // It was restarted, perhaps: its processes are others then.
-            if let Ok(again) = Self::open(&self.connection) {
-                let connection = self.connection.clone();
-                *self = again;
-                self.connection = connection;
-            }
+    /// Goes on with the server that was lost, or with the one that has come in its place.
+    fn take_up(&mut self, opened: Opened) -> Again {
+        let anew = opened.life.since(&self.life);
+        self.life = Life {
+            process: opened.life.process.or(self.life.process),
+            server: opened.life.server,
+        };
+        self.pid = opened.pid.or(self.pid);
+        self.reader = Some(opened.reader);
+        Again {
+            version: opened.version,
+            pid: self.pid,
+            anew,
+        }
+    }
+
+    /// None where it does not answer; whoever asks the next time connects again.
+    pub(super) fn read(&mut self) -> (Option<ServerCounters>, Option<Again>) {
+        let mut again = None;
+        if self.reader.is_none()
+            && let Ok(opened) = Opened::of(&self.connection)
+        {
+            again = Some(self.take_up(opened));
         }
         let read = match &mut self.reader {
             Some(Reader::Postgres(reader)) => reader.read().ok().map(|read| of_postgres(&read)),
@@ -69,13 +91,33 @@ impl Sampler for ServerSampler {
         if read.is_none() {
             self.reader = None;
         }
-        let mut counters = read.unwrap_or_default();
-        self.host.read(&mut counters);
-        counters
+        (read, again)
     }
 }
 
-type Opened = (&'static str, String, Option<u32>, Reader);
+/// A server as it was found.
+struct Opened {
+    engine: &'static str,
+    version: String,
+    pid: Option<u32>,
+    reader: Reader,
+    life: Life,
+}
+
+impl Opened {
+    fn of(connection: &Connection) -> Result<Self, Failure> {
+        match connection.engine {
+            Engine::Postgres => postgres(connection),
+            Engine::MySql => mysql(connection),
+        }
+    }
+}
+
+/// A process and when it began.
+fn born(pid: Option<u32>) -> Option<(u32, u64)> {
+    let pid = pid?;
+    Some((pid, process::stat(pid)?.start))
+}
 
 fn postgres(to: &Connection) -> Result<Opened, Failure> {
     let mut client = connection::connect(to)
@@ -85,23 +127,33 @@ fn postgres(to: &Connection) -> Result<Opened, Failure> {
         Failure::new(Exit::Usage, message, None)
     };
     const WHO: &str = "SELECT current_setting('server_version_num')::int, \
-                       split_part(current_setting('server_version'), ' ', 1)";
+                       split_part(current_setting('server_version'), ' ', 1), \
+                       pg_catalog.pg_postmaster_start_time()::text, \
+                       (SELECT stats_reset::text FROM pg_catalog.pg_stat_bgwriter)";
     let row = client
         .query_one(WHO, &[])
         .map_err(|error| refused(&error))?;
     let number = u32::try_from(row.get::<_, i32>(0)).unwrap_or(0);
     let version = row.get(1);
+    let told = Told::Postgres {
+        started: row.get(2),
+        counted_since: row.get(3),
+    };
     let pid = postmaster(&mut client);
     client
         .batch_execute("SET statement_timeout = '1s'")
         .map_err(|error| refused(&error))?;
     let reader = CounterReader::new(client, number).map_err(|error| refused(&error))?;
-    Ok((
-        "PostgreSQL",
+    Ok(Opened {
+        engine: "PostgreSQL",
         version,
         pid,
-        Reader::Postgres(Box::new(reader)),
-    ))
+        reader: Reader::Postgres(Box::new(reader)),
+        life: Life {
+            server: told,
+            process: born(pid),
+        },
+    })
 }
 
 fn mysql(to: &Connection) -> Result<Opened, Failure> {
@@ -109,10 +161,11 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
         let hint = error.hint().map(str::to_owned);
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
-    let failed = |error: WireError| {
-        let message = format!("cannot connect to {}: {error}", to.display());
-        let hint = "check that the server runs, and the user, password and database";
-        Failure::usage(message, hint)
+    let failed = |source: WireError| {
+        let server = to.display();
+        let error = DriverError::Connect { server, source };
+        let hint = error.hint().map(str::to_owned);
+        Failure::new(Exit::Usage, error.to_string(), hint)
     };
     let mut link = Link::open(&target).map_err(failed)?;
     let mut version = String::new();
@@ -128,8 +181,29 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
     };
     // `10.11.19-MariaDB-0+deb12u1` says more than people do.
     let short = version.split('-').next().unwrap_or(&version).to_owned();
+    let mut up_s = 0;
+    link.rows("SHOW GLOBAL STATUS LIKE 'Uptime'", |mut row| {
+        row.skip()?;
+        up_s = row.text()?.parse().unwrap_or(0);
+        Ok(())
+    })
+    .map_err(failed)?;
+    let told = Told::MySql {
+        up_s,
+        at: Instant::now(),
+    };
     let status = Status::new(link).map_err(failed)?;
-    Ok((engine, short, peer(to), Reader::MySql(Box::new(status))))
+    let pid = peer(to);
+    Ok(Opened {
+        engine,
+        version: short,
+        pid,
+        reader: Reader::MySql(Box::new(status)),
+        life: Life {
+            server: told,
+            process: born(pid),
+        },
+    })
 }
 
 /// Who listens at the socket, as the kernel says.
@@ -138,41 +212,4 @@ fn peer(to: &Connection) -> Option<u32> {
         return None;
     };
     process::listener(socket)
-}
-
-/// InnoDB's counters.
-struct Status {
-    link: Link,
-    statement: Statement,
-}
-
-impl Status {
-    fn new(mut link: Link) -> Result<Self, WireError> {
-        const COUNTERS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
-            ('Innodb_os_log_written', 'Innodb_buffer_pool_read_requests', \
-             'Innodb_buffer_pool_reads')";
-        let statement = link.prepare(COUNTERS)?;
-        Ok(Self { link, statement })
-    }
-
-    fn read(&mut self) -> Result<ServerCounters, WireError> {
-        let (mut redo, mut requests, mut reads) = (None, None, None);
-        self.link.rows_of(&self.statement, |mut row| {
-            let place = match row.text()? {
-                "Innodb_os_log_written" => &mut redo,
-                "Innodb_buffer_pool_reads" => &mut reads,
-                _ => &mut requests,
-            };
-            *place = row.text()?.parse::<u64>().ok();
-            Ok(())
-        })?;
-        Ok(ServerCounters {
-            wal_bytes: redo,
-            blocks_read: reads,
-            blocks_hit: requests
-                .zip(reads)
-                .map(|(requests, reads)| requests.saturating_sub(reads)),
-            ..ServerCounters::default()
-        })
-    }
 }

@@ -4,10 +4,11 @@ use dbdyno_bench::driver::MAX_ERROR_SHARE;
 use dbdyno_bench::wire::{read_only_hint, refused_as_read_only};
 use dbdyno_model::Bench;
 use dbdyno_model::bench::Warning;
+use dbdyno_model::run::ServerUse;
 use dbdyno_report::number;
 use dbdyno_stats::{LEAST_IN_BATCH, MIN_BATCHES};
 
-use super::users;
+use super::{pages, users};
 
 /// A driver thread that is busier than that makes its terminals wait.
 const SATURATED: f64 = 0.8;
@@ -19,12 +20,15 @@ const LEAST_S: f64 = 10.0;
 const LEAST_TRANSACTIONS: u64 = 2 * MIN_BATCHES as u64 * LEAST_IN_BATCH;
 /// More than this share of the CPU taken by the hypervisor is another machine.
 const STEAL: f64 = 0.05;
+const NO_CHECKPOINT: &str =
+    "no checkpoint fell into the window: writing its pages back is not in the number";
 
 /// Everything that a reader has to know before quoting the rate.
 pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
     let all = [
         nothing_done(run),
         errors(run),
+        restarted(run),
         queue(run),
         saturated(run),
         unsteady(run),
@@ -33,6 +37,7 @@ pub(super) fn warnings(run: &Bench, writes: bool) -> Vec<Warning> {
     ];
     let mut all: Vec<Warning> = all.into_iter().flatten().collect();
     all.extend(users::warnings(run));
+    all.extend(pages::warnings(run));
     all
 }
 
@@ -71,6 +76,20 @@ fn errors(run: &Bench) -> Option<Warning> {
             "mend what the errors name: a rate beside so many of them says little",
             read_only_hint,
         ),
+    )
+}
+
+fn restarted(run: &Bench) -> Option<Warning> {
+    let often = match run.server.restarts.filter(|restarts| *restarts > 0)? {
+        1 => "once".to_owned(),
+        restarts => format!("{} times", number::count(restarts)),
+    };
+    warn(
+        format!(
+            "the server was restarted {often}: the rate has a gap, and what the server did right \
+             before its end is not counted"
+        ),
+        "look at the end of the server's log for why it stopped",
     )
 }
 
@@ -134,13 +153,46 @@ fn unsteady(run: &Bench) -> Option<Warning> {
 /// An arm that never wrote its pages has not paid for what it did.
 fn no_checkpoint(run: &Bench, writes: bool) -> Option<Warning> {
     let server = &run.server;
+    if let Some(moved) = server.checkpoint_moved_bytes {
+        let wrote = writes && run.transactions > 0;
+        return wrote.then(|| unwritten(server, moved)).flatten();
+    }
     let checkpoints = server.checkpoints_timed? + server.checkpoints_requested?;
     if !writes || checkpoints > 0 || run.transactions == 0 {
         return None;
     }
     warn(
-        "no checkpoint fell into the window: writing its pages back is not in the number".into(),
+        NO_CHECKPOINT.into(),
         "take a --duration of several checkpoint_timeout, or let dbdyno tune charge them",
+    )
+}
+
+/// InnoDB's checkpoint follows the oldest page that is not written back yet.
+fn unwritten(server: &ServerUse, moved: u64) -> Option<Warning> {
+    const NEXT: &str = "take a --warm-up and a --duration in which the redo log fills \
+        (innodb_redo_log_capacity, MariaDB's innodb_log_file_size), or let it be smaller";
+    // A file of statements may only read.
+    let logged = server.wal_bytes_per_transaction;
+    if logged.is_some_and(|bytes| bytes <= 0.0) {
+        return None;
+    }
+    if moved == 0 {
+        return warn(NO_CHECKPOINT.into(), NEXT);
+    }
+    let more = server
+        .dirty_pages?
+        .saturating_sub(server.dirty_pages_before?);
+    let flushed = server.pages_flushed?;
+    if more <= flushed {
+        return None;
+    }
+    warn(
+        format!(
+            "{} of the {} pages that became dirty in the window were not written back in it",
+            number::count(more),
+            number::count(more + flushed)
+        ),
+        NEXT,
     )
 }
 
@@ -157,7 +209,7 @@ fn steal(run: &Bench) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use dbdyno_model::run::{Conditions, OpenLoop, ServerUse};
+    use dbdyno_model::run::{Conditions, OpenLoop};
 
     use super::*;
 
@@ -206,6 +258,16 @@ mod tests {
                     ..sound()
                 },
                 "given up",
+            ),
+            (
+                Bench {
+                    server: ServerUse {
+                        restarts: Some(2),
+                        ..sound().server
+                    },
+                    ..sound()
+                },
+                "restarted 2 times",
             ),
             (
                 Bench {
@@ -302,5 +364,34 @@ mod tests {
         assert_eq!(warnings(&run, false), []);
         run.server.checkpoints_timed = None;
         assert_eq!(said(&run), [""; 0]);
+    }
+
+    #[test]
+    fn innodb_has_to_have_written_back_what_it_dirtied() {
+        let run = |moved, dirty, flushed| Bench {
+            server: ServerUse {
+                wal_bytes_per_transaction: Some(500.0),
+                checkpoint_moved_bytes: Some(moved),
+                dirty_pages_before: Some(100),
+                dirty_pages: Some(dirty),
+                pages_flushed: Some(flushed),
+                ..ServerUse::default()
+            },
+            ..sound()
+        };
+        let none = said(&run(0, 150, 0));
+        assert!(none.len() == 1 && none[0].contains("no checkpoint"));
+        let few = said(&run(4_096, 1_100, 500));
+        assert!(few.len() == 1, "{few:?}");
+        assert!(few[0].contains("1,000 of the 1,500 pages"), "{few:?}");
+        assert_eq!(said(&run(4_096, 600, 500)), [""; 0]);
+        assert_eq!(said(&run(4_096, 50, 0)), [""; 0]);
+        assert_eq!(warnings(&run(0, 150, 0), false), []);
+        let mut unknown = run(4_096, 1_100, 500);
+        unknown.server.dirty_pages = None;
+        assert_eq!(said(&unknown), [""; 0]);
+        let mut only_read = run(0, 100, 0);
+        only_read.server.wal_bytes_per_transaction = Some(0.0);
+        assert_eq!(said(&only_read), [""; 0]);
     }
 }

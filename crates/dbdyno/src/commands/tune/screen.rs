@@ -70,7 +70,7 @@ impl Events for Screen<'_> {
             arm,
             pair: progress.pair,
             max_pairs: Some(progress.max_pairs),
-            tps: second.transactions as f64,
+            tps: second.tps(),
             p95_ms: second.p95_ms,
             p99_ms: second.p99_ms,
             errors: self.errors,

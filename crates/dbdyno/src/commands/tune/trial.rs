@@ -1,7 +1,6 @@
 //! The trials of `tune`: on the embedded PostgreSQL, and on a private twin of a server.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use dbdyno_bench::tpcc;
 use dbdyno_bench::workload::Workload;
@@ -21,8 +20,9 @@ use super::{arms, lab};
 use crate::clock;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use crate::loading::Loading;
 use crate::printer::Printer;
-use crate::{facts, loading, machine};
+use crate::{facts, machine};
 
 /// What a trial starts from: a lab whose template initdb has made, and what it is to compare.
 struct Setup {
@@ -306,13 +306,13 @@ fn load(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let begun = Instant::now();
+    let loading = Loading::new(printer);
     let template = load_template(
         lab,
         &options.workload,
         threads,
         memory_bytes,
-        &|progress| loading::tell(printer, begun, progress),
+        &|progress| loading.tell(progress),
         interrupt.flag(),
     )
     .map_err(|error| trial_failure(&error))?;

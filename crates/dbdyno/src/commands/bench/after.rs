@@ -1,0 +1,154 @@
+//! What follows a run that was measured: its load is ended, its data are looked at. Whatever fails or is
+//! interrupted here is named, and loses nothing of the run.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use dbdyno_bench::driver::{Driver, DriverError};
+use dbdyno_model::bench::Warning;
+use dbdyno_model::{Bench, Footprint};
+use dbdyno_report::{number, shell_word};
+
+use super::document::Subject;
+use super::{run, verify};
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+
+/// How long transactions that are under way at the end may take to end.
+const UNDER_WAY: Duration = Duration::from_secs(10);
+
+/// How late an interrupt may be seen.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What there is to say of it.
+#[derive(Debug, Default)]
+pub(super) struct After {
+    pub(super) warnings: Vec<Warning>,
+    /// The first that failed.
+    pub(super) failure: Option<Failure>,
+}
+
+impl After {
+    fn failed(&mut self, what: &str, failure: Failure) {
+        self.warnings.push(warning(what, &failure));
+        if self.failure.is_none() {
+            self.failure = Some(failure);
+        }
+    }
+}
+
+/// A failure as the document tells it.
+pub(super) fn warning(what: &str, failure: &Failure) -> Warning {
+    let next = failure.hint.as_deref();
+    Warning {
+        what: format!("{what}: {}", failure.message),
+        next: next.unwrap_or("look at the server and its log").to_owned(),
+    }
+}
+
+/// Ends the load, and fills in what is known only when it has ended. A run that was cut short is left
+/// as it is.
+pub(super) fn look(
+    subject: &Subject,
+    driver: Driver,
+    document: &mut Bench,
+    checks: bool,
+    printer: &Printer,
+    interrupt: &Interrupt,
+) -> After {
+    let mut after = After::default();
+    if !document.complete {
+        drop(driver);
+        return after;
+    }
+    match driver.stop_within(UNDER_WAY) {
+        Ok(Some(_)) | Err(DriverError::Interrupted { .. }) => {}
+        Ok(None) => after.warnings.push(left_under_way()),
+        Err(error) => after.failed("the load did not end as it should", run::failure(&error)),
+    }
+    if checks {
+        printer.progress("checking the data");
+        let (workload, connection) = (subject.workload.clone(), subject.connection.clone());
+        let check = move || verify::check(&workload, &connection);
+        match unless_interrupted(interrupt, check) {
+            Some(Ok(checks)) => document.consistency = checks,
+            Some(Err(failure)) => after.failed("the data could not be checked", failure),
+            None => after.warnings.push(unchecked(subject)),
+        }
+        printer.clear();
+    }
+    let (workload, connection) = (subject.workload.clone(), subject.connection.clone());
+    let size = move || {
+        let found = workload.footprint(&connection).transpose();
+        found.map_err(|error| {
+            let message = format!("{}: {}", connection.display(), error.deepest());
+            Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
+        })
+    };
+    let size: Option<Result<Option<Footprint>, Failure>> = unless_interrupted(interrupt, size);
+    match size {
+        Some(Ok(footprint)) => document.footprint = footprint,
+        Some(Err(failure)) => after.failed("the size of the tables could not be read", failure),
+        // The page says that the run was interrupted, and there is no size on it.
+        None => {}
+    }
+    after
+}
+
+fn left_under_way() -> Warning {
+    let waited = number::duration(UNDER_WAY.as_secs_f64());
+    Warning {
+        what: format!(
+            "transactions were still under way {waited} after the end: they were cancelled, and \
+             are in no figure"
+        ),
+        next: "find out what they wait for: a lock that somebody holds, or a statement that is \
+               longer than the run"
+            .to_owned(),
+    }
+}
+
+fn unchecked(subject: &Subject) -> Warning {
+    Warning {
+        what: "the data were not checked: that was interrupted".to_owned(),
+        next: format!(
+            "dbdyno bench verify {} {} checks them",
+            shell_word(subject.workload.name()),
+            shell_word(&subject.connection.display())
+        ),
+    }
+}
+
+/// Asks the server for what may take any time, on a thread that nobody waits for after an interrupt:
+/// none then.
+fn unless_interrupted<T: Send + 'static>(
+    interrupt: &Interrupt,
+    ask: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Option<Result<T, Failure>> {
+    if interrupt.is_set() {
+        return None;
+    }
+    let (sender, answer) = mpsc::channel();
+    let asking = std::thread::Builder::new().name("after".into());
+    let spawned = asking.spawn(move || {
+        // Nobody listens any more after an interrupt.
+        let _ = sender.send(ask());
+    });
+    if let Err(error) = spawned {
+        let message = format!("cannot start a thread: {error}");
+        let hint = "raise the limit on processes (ulimit -u)".to_owned();
+        return Some(Err(Failure::new(Exit::Surroundings, message, Some(hint))));
+    }
+    loop {
+        match answer.recv_timeout(TICK) {
+            Ok(answer) => return Some(answer),
+            Err(RecvTimeoutError::Timeout) if interrupt.is_set() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "a thread ended by itself; this is a defect of dbdyno";
+                return Some(Err(Failure::new(Exit::Defect, message, None)));
+            }
+        }
+    }
+}
