@@ -90,8 +90,8 @@ pub(super) fn tpcc(server: &Server) {
     is_interrupted(server);
     let verified = server.does(&["verify", "tpcc", "{}"]);
     assert!(verified.contains("12 of 12 hold"), "{verified}");
-    let cleaned = server.does(&["clean", "tpcc", "{}"]);
-    assert!(cleaned.contains("removed"), "{cleaned}");
+    let cleaned = server.does(&["clean", "tpcc", "{}", "--yes"]);
+    assert!(cleaned.contains("are removed"), "{cleaned}");
     let again = server.does(&["clean", "tpcc", "{}"]);
     assert!(again.contains("nothing to remove"), "{again}");
 }
@@ -223,7 +223,7 @@ pub(super) fn others(server: &Server) {
         run
     };
     let clean = |workload: &str, options: &[&str]| {
-        let cleaned = server.does(&[&["clean", workload, "{}"][..], options].concat());
+        let cleaned = server.does(&[&["clean", workload, "{}", "--yes"][..], options].concat());
         assert!(cleaned.contains("are removed"), "{workload}: {cleaned}");
     };
 
