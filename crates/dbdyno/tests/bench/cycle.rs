@@ -229,7 +229,7 @@ pub(super) fn others(server: &Server) {
 
     let sbtest = ["--tables", "2", "--table-size", "500"];
     load("oltp-read-write", &sbtest);
-    let verified = [&sbtest[..], &["--verify"]].concat();
+    let verified = [&sbtest[..], &["--rand-type", "uniform", "--verify"]].concat();
     let mixed = run("oltp-read-write", &verified);
     assert!(number(&mixed, "/statements_per_transaction") >= 20.0);
     assert!(!mixed["consistency"].as_array().unwrap().is_empty());
