@@ -22,7 +22,7 @@ fn what_the_terminals_count_is_what_the_database_holds() {
     let newest = all.iter().map(|binaries| binaries.version.major).max();
     for (index, binaries) in all.into_iter().enumerate() {
         let modes: &[Mode] = match index == 0 || Some(binaries.version.major) == newest {
-            true => &Mode::ALL[..],
+            true => &Mode::ALL,
             false => &[Mode::Pipelined, Mode::Procedures],
         };
         let running = start(binaries);
