@@ -2,6 +2,7 @@
 
 mod mysql;
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,32 +24,70 @@ pub(crate) struct Servers {
     pub(crate) library_path: Option<PathBuf>,
     /// Unpacked packages of MariaDB and MySQL, as far as they are to be had.
     pub(crate) mysql_roots: Vec<PathBuf>,
+    /// What is tested elsewhere, and was not to be had here.
+    pub(crate) missing: Vec<Missing>,
+}
+
+impl Servers {
+    /// # Errors
+    /// One was not to be had: what passes without it has not shown much.
+    pub(crate) fn all_there(&self) -> Result<(), String> {
+        if self.missing.is_empty() {
+            return Ok(());
+        }
+        let missing: Vec<String> = self.missing.iter().map(Missing::to_string).collect();
+        Err(missing.join("\n"))
+    }
+}
+
+/// A server that was not to be had, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    server: String,
+    why: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not tested: {}", self.server, self.why)
+    }
+}
+
+/// What was fetched, where it was; else it is said, and noted.
+fn note<T>(server: &str, fetched: Result<T, String>, missing: &mut Vec<Missing>) -> Option<T> {
+    let noted = fetched.map_err(|why| Missing {
+        server: server.to_owned(),
+        why,
+    });
+    match noted {
+        Ok(fetched) => Some(fetched),
+        Err(one) => {
+            println!("{one}");
+            missing.push(one);
+            None
+        }
+    }
 }
 
 /// Debian's PostgreSQL and every pinned build, fetched once.
 pub(crate) fn fetch() -> Result<Servers, String> {
-    let mut bin_directories = Vec::new();
-    let mut library_path = None;
-    match debian() {
-        Ok((bin, libraries)) => {
-            bin_directories.push(bin);
-            library_path = Some(libraries);
-        }
-        Err(why) => println!("Debian's PostgreSQL is not tested: {why}"),
-    }
+    let mut missing = Vec::new();
+    let debian = note("Debian's PostgreSQL", debian(), &mut missing);
+    let (bin, library_path) = debian.unzip();
+    let mut bin_directories: Vec<PathBuf> = bin.into_iter().collect();
     for pin in PINNED {
-        match pinned(pin.version) {
-            Ok(directory) => bin_directories.push(directory),
-            Err(why) => println!("PostgreSQL {} is not tested: {why}", pin.version),
-        }
+        let server = format!("PostgreSQL {}", pin.version);
+        bin_directories.extend(note(&server, pinned(pin.version), &mut missing));
     }
     if bin_directories.is_empty() {
         return Err("no PostgreSQL server could be fetched for the tests".into());
     }
+    let mysql_roots = mysql::fetch(&mut missing);
     Ok(Servers {
         bin_directories,
         library_path,
-        mysql_roots: mysql::fetch(),
+        mysql_roots,
+        missing,
     })
 }
 
@@ -159,4 +198,27 @@ fn apt(place: &Path, arguments: &[&str]) -> Result<(), String> {
         .args(["--quiet=2", "--yes"])
         .args(arguments);
     command::read(&mut apt).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_to_be_had_is_noted_with_its_reason() {
+        let mut missing = Vec::new();
+        assert_eq!(note("MariaDB", Ok(1), &mut missing), Some(1));
+        let failed: Result<u8, String> = Err("no package sources".to_owned());
+        assert_eq!(note("MySQL 9.7", failed, &mut missing), None);
+        let mut servers = Servers {
+            bin_directories: Vec::new(),
+            library_path: None,
+            mysql_roots: Vec::new(),
+            missing,
+        };
+        let told = servers.all_there().unwrap_err();
+        assert_eq!(told, "MySQL 9.7 is not tested: no package sources");
+        servers.missing.clear();
+        assert_eq!(servers.all_there(), Ok(()));
+    }
 }

@@ -50,7 +50,7 @@ impl Site {
     pub(crate) fn initialise(&self, command: &mut Command) {
         self.prepare(command);
         let made = command.status().is_ok_and(|status| status.success());
-        assert!(made, "{command:?} fails:\n{}", self.log_tail());
+        assert!(made, "{command:?} fails:\n{}", tail(&self.log));
     }
 
     /// Starts what `command` makes of a port of 127.0.0.1; `port_is_taken` is what the server's log
@@ -68,18 +68,25 @@ impl Site {
             self.prepare(&mut command);
             let child = command.spawn();
             let child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-            let mut daemon = Daemon { child, stop, port };
+            let mut daemon = Daemon {
+                child,
+                command,
+                log: self.log.clone(),
+                stop,
+                port,
+            };
             if daemon.wait(&is_ready) {
                 return daemon;
             }
-            drop(daemon);
-            let log = self.log_tail();
+            daemon.end();
+            let log = tail(&self.log);
             assert!(
                 log.contains(port_is_taken),
-                "{command:?} does not start:\n{log}"
+                "{:?} does not start:\n{log}",
+                daemon.command
             );
         }
-        panic!("every port was taken:\n{}", self.log_tail());
+        panic!("every port was taken:\n{}", tail(&self.log));
     }
 
     fn prepare(&self, command: &mut Command) {
@@ -88,19 +95,15 @@ impl Site {
         let copy = output.try_clone().unwrap();
         command.stdout(copy).stderr(output);
     }
-
-    fn log_tail(&self) -> String {
-        let text = fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(30)..].join("\n")
-    }
 }
 
 /// A running server. Dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
+    /// As it was started, and is started again.
+    command: Command,
+    log: PathBuf,
     stop: Signal,
     /// Of 127.0.0.1.
     pub(crate) port: u16,
@@ -122,6 +125,28 @@ impl Daemon {
         false
     }
 
+    /// Ends it, and starts it again on the same data and port.
+    pub(crate) fn restart(&mut self, is_ready: impl Fn() -> bool) {
+        self.end();
+        let child = self.command.spawn();
+        self.child = child.unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
+        let is_back = self.wait(is_ready);
+        assert!(
+            is_back,
+            "{:?} does not start again:\n{}",
+            self.command,
+            tail(&self.log)
+        );
+    }
+
+    fn end(&mut self) {
+        // It may have ended by itself.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process(Pid::from_child(&self.child), self.stop);
+        }
+        let _ = self.child.wait();
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -129,12 +154,16 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended by itself; its data goes with it.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = kill_process(Pid::from_child(&self.child), self.stop);
-        }
-        let _ = self.child.wait();
+        self.end();
     }
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
 }
 
 fn free_port() -> u16 {

@@ -68,6 +68,10 @@ impl MySqlBinaries {
         }
     }
 
+    pub fn is_mariadb(&self) -> bool {
+        self.is_mariadb
+    }
+
     /// The server's program with the libraries that it was built with.
     fn server(&self) -> Command {
         let Some(linker) = &self.linker else {
@@ -189,6 +193,11 @@ impl MySql {
             socket,
             _place: place,
         }
+    }
+
+    /// Kills the server, and starts it again on the same data, socket and port.
+    pub fn crash(&mut self) {
+        self.daemon.restart(|| greets(&self.socket));
     }
 
     /// As root over the socket; no database is chosen.

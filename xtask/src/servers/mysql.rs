@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{apt, directory, options};
+use super::{Missing, apt, directory, note, options};
 use crate::command;
 
 /// What is tested of MySQL: unstable moves on, and another major is another subject.
@@ -18,21 +18,15 @@ const UNSTABLE: &str = "sid";
 /// Where Debian keeps the keys that its releases are signed with.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Roots of unpacked packages, fetched once. What cannot be had is said, and left out.
-pub(crate) fn fetch() -> Vec<PathBuf> {
+/// Roots of unpacked packages, fetched once. What cannot be had is said, noted, and left out.
+pub(super) fn fetch(missing: &mut Vec<Missing>) -> Vec<PathBuf> {
     let place = |name| directory().join(name);
     let fetched = [
         ("MariaDB", mariadb(&place("mariadb"))),
         ("MySQL", mysql(&place("mysql"))),
     ];
-    let mut roots = Vec::new();
-    for (name, fetched) in fetched {
-        match fetched {
-            Ok(root) => roots.push(root),
-            Err(why) => println!("{name} is not tested: {why}"),
-        }
-    }
-    roots
+    let noted = fetched.map(|(name, fetched)| note(name, fetched, missing));
+    noted.into_iter().flatten().collect()
 }
 
 /// Debian's MariaDB with those of its libraries that are missing here.

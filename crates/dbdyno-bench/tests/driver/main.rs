@@ -1,5 +1,5 @@
-//! The driver against a real PostgreSQL: its counts are the server's, its clocks tell the truth, and
-//! it ends when it should.
+//! The driver against real servers: its counts are the server's, its clocks tell the truth, and it ends
+//! when it should.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
@@ -7,7 +7,9 @@ mod cut;
 mod ends;
 mod failures;
 mod isolation;
+mod killed;
 mod limits;
+mod mysql;
 mod pace;
 mod reconnect;
 mod think;

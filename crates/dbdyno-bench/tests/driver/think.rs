@@ -49,8 +49,13 @@ fn two_warehouses() -> (Fixture, Workload) {
 }
 
 #[test]
-fn users_stay_at_home_and_take_their_time() {
+fn users_stay_at_home_take_their_time_and_come_without_a_wave() {
     let (fixture, workload) = two_warehouses();
+    they_stay_at_home_and_take_their_time(&fixture, &workload);
+    they_come_without_a_wave_and_leave_without_waiting(&fixture, &workload);
+}
+
+fn they_stay_at_home_and_take_their_time(fixture: &Fixture, workload: &Workload) {
     // Each new order tells by which connection it came.
     fixture
         .client()
@@ -59,7 +64,7 @@ fn users_stay_at_home_and_take_their_time() {
              ALTER TABLE orders ALTER COLUMN backend SET DEFAULT pg_backend_pid()",
         )
         .unwrap();
-    let mut driver = fixture.drive_with(&workload, &users(0.01));
+    let mut driver = fixture.drive_with(workload, &users(0.01));
     let observed = observe(&mut driver, 6.0);
     driver.stop().unwrap();
     let (totals, latency) = (observed.totals(0.0), observed.latency(0.0));
@@ -86,10 +91,8 @@ fn users_stay_at_home_and_take_their_time() {
     assert!(checks.iter().all(|check| check.passed), "{checks:?}");
 }
 
-#[test]
-fn a_load_with_users_begins_without_a_wave_and_ends_without_waiting() {
-    let (fixture, workload) = two_warehouses();
-    let mut driver = fixture.drive_with(&workload, &users(1.0));
+fn they_come_without_a_wave_and_leave_without_waiting(fixture: &Fixture, workload: &Workload) {
+    let mut driver = fixture.drive_with(workload, &users(1.0));
     // Two are to be expected.
     let calm = observe(&mut driver, 2.0).totals(0.0);
     assert!(calm.transactions <= 10, "{calm:?}");
@@ -101,7 +104,7 @@ fn a_load_with_users_begins_without_a_wave_and_ends_without_waiting() {
         connections: 8,
         ..users(1.0)
     };
-    let error = Driver::start(&fixture.connection(), &workload, &too_few).unwrap_err();
+    let error = Driver::start(&fixture.connection(), workload, &too_few).unwrap_err();
     assert!(error.to_string().contains("20 terminals"), "{error}");
     let error = Driver::start(&fixture.connection(), &script(TALLY), &users(1.0)).unwrap_err();
     assert!(matches!(error, DriverError::NoUsers(_)), "{error}");
@@ -113,14 +116,18 @@ fn ten_thousand_sleepers_are_woken_once_each() {
     const SLEEPERS: u32 = 10_000;
     let _alone = alone();
     let reactor = Reactor::new(Alarm::new().unwrap()).unwrap();
-    let woken = Cell::new(0_u32);
+    let (slept, woken) = (Cell::new(0_u32), Cell::new(0_u32));
     let first = Instant::now() + Duration::from_millis(300);
     let sleep = async |index: u32| {
         let due = first + Duration::from_micros(20) * index;
         reactor.wake_at(due);
-        while Instant::now() < due {
+        // A machine that stood still may be past it.
+        let mut sleeps = Instant::now() < due;
+        slept.set(slept.get() + u32::from(sleeps));
+        while sleeps {
             reactor.pause().await;
             woken.set(woken.get() + 1);
+            sleeps = Instant::now() < due;
         }
     };
     let go_on = |()| ControlFlow::Continue(());
@@ -131,5 +138,6 @@ fn ten_thousand_sleepers_are_woken_once_each() {
             || ControlFlow::Continue(()),
         )
         .unwrap();
-    assert!((1..=SLEEPERS).contains(&woken.get()), "{}", woken.get());
+    assert!(slept.get() > 0);
+    assert_eq!(woken.get(), slept.get());
 }

@@ -17,7 +17,7 @@ use super::{alone, script};
 use SslMode::{Disable, Prefer, Require, VerifyCa, VerifyFull};
 
 /// Whom the server's certificate is made out to.
-const NAME: &str = "localhost";
+pub(super) const NAME: &str = "localhost";
 
 const ONE: &str = "\
 -- dbdyno: setup
@@ -33,13 +33,13 @@ hostnossl all plain 127.0.0.1/32 trust
 ";
 
 /// What signs certificates, and its own in PEM.
-struct Authority {
+pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    pem: String,
+    pub(super) pem: String,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -52,7 +52,7 @@ impl Authority {
     }
 
     /// A certificate for [`NAME`], and its key.
-    fn certificate(&self) -> (String, String) {
+    pub(super) fn certificate(&self) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
@@ -114,14 +114,14 @@ fn load(connection: &Connection) -> Result<(), LoadError> {
     loaded.map(drop)
 }
 
-fn works(connection: &Connection) {
+pub(super) fn works(connection: &Connection) {
     let shown = format!("{} {:?}", connection.display(), connection.ssl_mode);
     load(connection).unwrap_or_else(|error| panic!("load {shown}: {error}"));
     drive(connection).unwrap_or_else(|error| panic!("drive {shown}: {error}"));
 }
 
 /// The driver's error and its hint; the loader's hint has to be the same.
-fn refused(connection: &Connection) -> (WireError, String) {
+pub(super) fn refused(connection: &Connection) -> (WireError, String) {
     let shown = connection.display();
     let error = drive(connection).expect_err(&shown);
     assert!(error.to_string().contains(&shown), "{error}");

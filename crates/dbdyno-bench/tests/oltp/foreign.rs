@@ -87,22 +87,6 @@ fn are_left_alone(connection: &Connection) {
     assert_eq!(survey(connection).unwrap(), left);
 }
 
-#[test]
-fn tables_of_sysbench_are_left_alone() {
-    for binaries in all_binaries() {
-        let running = start(binaries);
-        are_left_alone(&running.database("left"));
-    }
-}
-
-#[test]
-fn needs_mysql_tables_of_sysbench_are_left_alone() {
-    for binaries in &MySqlBinaries::all() {
-        let server = mysql::start(binaries);
-        are_left_alone(&mysql::database(&server, "left_alone"));
-    }
-}
-
 /// In an empty database.
 fn are_read_back(connection: &Connection) {
     let any = Config::new(Kind::ReadWrite);
@@ -165,22 +149,6 @@ fn are_read_back(connection: &Connection) {
     assert_eq!(gone, "table sbtest2 is missing");
 }
 
-#[test]
-fn what_tables_hold_is_read_back() {
-    for binaries in all_binaries() {
-        let running = start(binaries);
-        are_read_back(&running.database("read_back"));
-    }
-}
-
-#[test]
-fn needs_mysql_what_tables_hold_is_read_back() {
-    for binaries in &MySqlBinaries::all() {
-        let server = mysql::start(binaries);
-        are_read_back(&mysql::database(&server, "read_back"));
-    }
-}
-
 /// Each kind in a database of its own, both ways of sending it.
 fn are_driven(connection: &Connection, kind: Kind) {
     for table in [1, 2] {
@@ -207,9 +175,11 @@ fn are_driven(connection: &Connection, kind: Kind) {
 }
 
 #[test]
-fn every_kind_runs_on_tables_of_sysbench() {
+fn tables_of_sysbench_are_left_alone_read_back_and_driven() {
     for binaries in all_binaries() {
         let running = start(binaries);
+        are_left_alone(&running.database("left_alone"));
+        are_read_back(&running.database("read_back"));
         for kind in Kind::ALL {
             let name = kind.name().replace('-', "_");
             are_driven(&running.database(&name), kind);
@@ -218,9 +188,11 @@ fn every_kind_runs_on_tables_of_sysbench() {
 }
 
 #[test]
-fn needs_mysql_every_kind_runs_on_tables_of_sysbench() {
+fn needs_mysql_tables_of_sysbench_are_left_alone_read_back_and_driven() {
     for binaries in &MySqlBinaries::all() {
         let server = mysql::start(binaries);
+        are_left_alone(&mysql::database(&server, "left_alone"));
+        are_read_back(&mysql::database(&server, "read_back"));
         for kind in Kind::ALL {
             let name = kind.name().replace('-', "_");
             are_driven(&mysql::database(&server, &name), kind);

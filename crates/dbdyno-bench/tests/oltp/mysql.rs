@@ -97,6 +97,7 @@ fn needs_mysql_a_seed_gives_the_same_rows_on_any_number_of_threads_and_by_insert
     }
 }
 
+/// On one server: both tell of their tables in the same words.
 #[test]
 fn needs_mysql_a_table_that_is_there_is_left_alone() {
     let all = MySqlBinaries::all();

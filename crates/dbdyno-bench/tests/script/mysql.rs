@@ -25,7 +25,7 @@ fn database(server: &MySql, name: &str) -> Connection {
 }
 
 #[test]
-fn needs_mysql_a_script_is_loaded_run_and_checked() {
+fn needs_mysql_a_script_is_loaded_run_checked_and_refused() {
     for binaries in &MySqlBinaries::all() {
         let server = start(binaries);
         cases::bank(&database(&server, "bank"));
@@ -33,6 +33,9 @@ fn needs_mysql_a_script_is_loaded_run_and_checked() {
         cases::branches(&database(&server, "branches"));
         cases::failures(&database(&server, "failures"), "1062");
         cases::refusals(&database(&server, "refusals"));
+        arrives_as_drawn_and_written(&database(&server, "typed"));
+        sends_as_text_what_is_not_prepared(&database(&server, "one"));
+        refuses_with_the_place(&server.connection());
     }
 }
 
@@ -71,35 +74,30 @@ fn hex(text: &str) -> String {
     bytes.collect()
 }
 
-#[test]
-fn needs_mysql_values_arrive_as_they_were_drawn_and_texts_as_they_were_written() {
-    for binaries in &MySqlBinaries::all() {
-        let server = start(binaries);
-        let connection = database(&server, "typed");
-        let typed = load(&connection, TYPED);
-        let (observed, stopped) = drive(&connection, &typed, 3);
-        let totals = observed.totals(0.0);
-        assert!(totals.errors.is_empty(), "{totals:?}");
-        holds(&connection, &typed);
-        let count = |wanted: &str| {
-            let sql = format!("SELECT count(*) FROM typed WHERE {wanted}");
-            number(&connection, &sql)
-        };
-        let numbers = count("kind = 1");
-        assert_eq!((numbers + count("kind = 2")) as u64, stopped.committed);
-        assert!(count("kind = 1 AND i < 0 AND d < 0") > 0);
-        for (kind, text) in [
-            (0, "setup :base"),
-            (2, "it's 'quoted' :n ?"),
-            (3, "dou\"ble \" :n"),
-            (4, "é∑😀 # -- /* :n"),
-        ] {
-            let all = count(&format!("kind = {kind}"));
-            let same = count(&format!("kind = {kind} AND hex(v) = '{}'", hex(text)));
-            assert!(all > 0 && all == same, "{text}: {same} of {all}");
-        }
-        assert_eq!(count("kind = 0 AND i = -7"), 1);
+fn arrives_as_drawn_and_written(connection: &Connection) {
+    let typed = load(connection, TYPED);
+    let (observed, stopped) = drive(connection, &typed, 3);
+    let totals = observed.totals(0.0);
+    assert!(totals.errors.is_empty(), "{totals:?}");
+    holds(connection, &typed);
+    let count = |wanted: &str| {
+        let sql = format!("SELECT count(*) FROM typed WHERE {wanted}");
+        number(connection, &sql)
+    };
+    let numbers = count("kind = 1");
+    assert_eq!((numbers + count("kind = 2")) as u64, stopped.committed);
+    assert!(count("kind = 1 AND i < 0 AND d < 0") > 0);
+    for (kind, text) in [
+        (0, "setup :base"),
+        (2, "it's 'quoted' :n ?"),
+        (3, "dou\"ble \" :n"),
+        (4, "é∑😀 # -- /* :n"),
+    ] {
+        let all = count(&format!("kind = {kind}"));
+        let same = count(&format!("kind = {kind} AND hex(v) = '{}'", hex(text)));
+        assert!(all > 0 && all == same, "{text}: {same} of {all}");
     }
+    assert_eq!(count("kind = 0 AND i = -7"), 1);
 }
 
 /// What MySQL does not prepare, and MariaDB does: it is sent as text.
@@ -127,37 +125,27 @@ UNLOCK TABLES;
 CALL add_one(:id);
 ";
 
-#[test]
-fn needs_mysql_what_is_not_prepared_is_sent_as_text() {
-    for binaries in &MySqlBinaries::all() {
-        let server = start(binaries);
-        let connection = database(&server, "one");
-        let (observed, stopped) = drive(&connection, &load(&connection, TEXT), 3);
-        let totals = observed.totals(0.0);
-        assert!(totals.errors.is_empty(), "{totals:?}");
-        let latency = observed.latency(0.0);
-        let counts: Vec<u64> = latency.per_transaction.iter().map(|it| it.count).collect();
-        assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
-        let raised = number(&connection, "SELECT sum(n) FROM one");
-        assert_eq!(raised as u64, stopped.committed);
-    }
+fn sends_as_text_what_is_not_prepared(connection: &Connection) {
+    let (observed, stopped) = drive(connection, &load(connection, TEXT), 3);
+    let totals = observed.totals(0.0);
+    assert!(totals.errors.is_empty(), "{totals:?}");
+    let latency = observed.latency(0.0);
+    let counts: Vec<u64> = latency.per_transaction.iter().map(|it| it.count).collect();
+    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+    let raised = number(connection, "SELECT sum(n) FROM one");
+    assert_eq!(raised as u64, stopped.committed);
 }
 
-#[test]
-fn needs_mysql_what_cannot_be_done_is_refused_with_its_place() {
-    for binaries in &MySqlBinaries::all() {
-        let server = start(binaries);
-        let nameless = server.connection();
-        let setup =
-            "-- dbdyno: setup\nCREATE TABLE t (id int);\n-- dbdyno: transaction a\nSELECT 1";
-        let error = try_load(&nameless, &script(setup)).unwrap_err();
-        assert!(error.to_string().starts_with("load.sql:2:1: "), "{error}");
-        assert!(error.hint().unwrap().contains("database"), "{error}");
-        let error = unprepared(&nameless, "\\set x 1\nSELECT 1\n  + ? + :x");
-        assert!(error.to_string().starts_with("load.sql:3:5: "), "{error}");
-        let error = unprepared(&nameless, "SELECT '\\';\nSELECT 1");
-        assert!(error.to_string().starts_with("load.sql:1:8: "), "{error}");
-        let error = unprepared(&nameless, "\\set x 1\nCREATE DATABASE a DEFAULT :x");
-        assert!(error.to_string().contains("load.sql:2:1: "), "{error}");
-    }
+/// No database is chosen.
+fn refuses_with_the_place(nameless: &Connection) {
+    let setup = "-- dbdyno: setup\nCREATE TABLE t (id int);\n-- dbdyno: transaction a\nSELECT 1";
+    let error = try_load(nameless, &script(setup)).unwrap_err();
+    assert!(error.to_string().starts_with("load.sql:2:1: "), "{error}");
+    assert!(error.hint().unwrap().contains("database"), "{error}");
+    let error = unprepared(nameless, "\\set x 1\nSELECT 1\n  + ? + :x");
+    assert!(error.to_string().starts_with("load.sql:3:5: "), "{error}");
+    let error = unprepared(nameless, "SELECT '\\';\nSELECT 1");
+    assert!(error.to_string().starts_with("load.sql:1:8: "), "{error}");
+    let error = unprepared(nameless, "\\set x 1\nCREATE DATABASE a DEFAULT :x");
+    assert!(error.to_string().contains("load.sql:2:1: "), "{error}");
 }

@@ -64,6 +64,8 @@ pub(super) fn stays_sound(connection: &Connection, config: &Config, level: Isola
         codes.all(|code| late.contains(&code.as_str())),
         "{totals:?}"
     );
+    let given_up: u64 = totals.errors.values().sum();
+    assert!(given_up * 4 < totals.transactions, "{level:?}: {totals:?}");
     let checks = workload.check(connection, When::AfterRun).unwrap();
     assert!(checks.iter().all(|check| check.passed), "{checks:?}");
 }

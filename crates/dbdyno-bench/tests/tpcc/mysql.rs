@@ -1,5 +1,6 @@
 //! TPC-C on MySQL and MariaDB: what the other files here ask of PostgreSQL, of the servers at hand: of
-//! all where they have SQL of their own, else of one of them.
+//! all where they differ in SQL, plans or locks, else of one of them, the first or the last. What is
+//! sent is then the same text for both, and the test says so.
 
 mod counts;
 mod damage;
@@ -7,6 +8,7 @@ mod failures;
 mod isolation;
 mod layouts;
 mod loads;
+mod plans;
 mod procedures;
 mod resume;
 mod sysbench;

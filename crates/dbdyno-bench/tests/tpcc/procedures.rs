@@ -1,7 +1,7 @@
-//! Routines on the server: made once, one statement a transaction on every version, and removed.
+//! Routines on the server: made once, refused and removed. What they do is counted with the other modes.
 
 use dbdyno_bench::tpcc::{LoadError, clean, install};
-use dbdyno_testing::{all_binaries, binaries};
+use dbdyno_testing::binaries;
 
 use super::*;
 
@@ -23,25 +23,6 @@ fn routines(connection: &Connection) -> Vec<(String, u32)> {
 
 fn names(routines: &[(String, u32)]) -> Vec<&str> {
     routines.iter().map(|(name, _)| name.as_str()).collect()
-}
-
-#[test]
-fn a_transaction_is_one_statement_on_every_version() {
-    for binaries in all_binaries() {
-        let running = start(binaries);
-        let connection = running.database("routines");
-        let config = Config {
-            warehouses: 1,
-            seed: 3,
-            ..Config::default()
-        };
-        load_quietly(&connection, &config, 2);
-        install(&connection, &config, Mode::Procedures).unwrap();
-        one_statement_each(&connection, &config, 460);
-        let counts = run(&connection, &config, Mode::Procedures, 4, 115);
-        assert_eq!(counts.committed[0] + counts.rolled_back, 4 * 50);
-        assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
-    }
 }
 
 #[test]

@@ -5,11 +5,15 @@
 
 mod arrivals;
 mod asked;
+mod cycle;
 mod innodb;
 mod kept;
 mod keyed;
 mod layouts;
+mod list;
 mod loads;
+mod mysql;
+mod open_files;
 mod options;
 mod own_level;
 mod read_only;
@@ -21,6 +25,7 @@ mod script;
 mod sysbench;
 mod think;
 mod tpcc;
+mod versions;
 
 use std::process::{Command, Output, Stdio};
 

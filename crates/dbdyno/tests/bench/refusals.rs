@@ -45,11 +45,4 @@ fn wrong_input_is_refused_by_name_with_the_next_step() {
     ] {
         bench.refuses(arguments, named);
     }
-    bench.does(&["load", &script, "{}"]);
-    bench.refuses(
-        &["run", &script, "{}", "--connections", "99999"],
-        "99999 connections need",
-    );
-    let list = bench.does(&["list"]);
-    assert!(list.contains("tpcc") && list.contains("FILE"), "{list}");
 }

@@ -16,6 +16,7 @@ const TABLES: &str =
 const FOREIGN_KEYS: &str = "SELECT count(*) FROM information_schema.referential_constraints
     WHERE constraint_schema = database()";
 
+/// On one server: names alone differ from those of the tables that all servers are counted with.
 #[test]
 fn needs_mysql_sets_are_loaded_run_checked_and_cleaned() {
     for binaries in MySqlBinaries::all().iter().take(1) {
@@ -61,6 +62,7 @@ fn needs_mysql_sets_are_loaded_run_checked_and_cleaned() {
     }
 }
 
+/// On one server, the other one: tables and catalogue are written and read in the same words for both.
 #[test]
 fn needs_mysql_the_tables_of_sysbench_are_loaded_run_and_checked() {
     for binaries in MySqlBinaries::all().iter().rev().take(1) {

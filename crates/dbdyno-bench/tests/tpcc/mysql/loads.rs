@@ -72,6 +72,7 @@ pub(super) fn checksums(client: &mut Client, tables: &str) -> Vec<i64> {
     sums
 }
 
+/// On one server: what is looked for and refused is the same for both.
 #[test]
 fn needs_mysql_loads_are_refused_stopped_and_cleaned() {
     let all = MySqlBinaries::all();

@@ -1,34 +1,14 @@
-//! Routines on the server: made once, one statement a transaction on every server, and removed.
+//! Routines on the server: made once, refused and removed. What they do is counted with the other modes.
 
-use std::collections::BTreeSet;
-
-use dbdyno_bench::tpcc::{Config, LoadError, Mode, When, clean, install};
+use dbdyno_bench::tpcc::{Config, LoadError, Mode, clean, install};
 use dbdyno_model::connection::Connection;
 use dbdyno_testing::MySqlBinaries;
 
 use super::{Client, database, start};
-use crate::{failing, load_quietly, one_statement_each};
 
 /// One that is made again runs as its invoker.
 const ROUTINES: &str = "SELECT concat(routine_name, ' ', security_type)
     FROM information_schema.routines WHERE routine_schema = database() ORDER BY routine_name";
-
-#[test]
-fn needs_mysql_a_transaction_is_one_statement_on_every_server() {
-    for binaries in &MySqlBinaries::all() {
-        let server = start(binaries);
-        let connection = database(&server, "routines");
-        let config = Config {
-            warehouses: 1,
-            seed: 3,
-            ..Config::default()
-        };
-        load_quietly(&connection, &config, 2);
-        install(&connection, &config, Mode::Procedures).unwrap();
-        one_statement_each(&connection, &config, 460);
-        assert_eq!(failing(&connection, When::AfterRun), BTreeSet::new());
-    }
-}
 
 #[test]
 fn needs_mysql_routines_are_made_once_and_removed() {

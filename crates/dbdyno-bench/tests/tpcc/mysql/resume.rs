@@ -1,4 +1,5 @@
-//! Loads that were cut off, and resumed: every row is there once, as if nothing had happened.
+//! Loads that were cut off, and resumed: every row is there once, as if nothing had happened. Each test
+//! takes one of the servers, since the ledger and what it asks are the same for both.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
