@@ -48,25 +48,28 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
             command.args(["--skip", skipped.prefix]);
         }
     };
-    if arguments.is_empty() {
-        programs::run(&prepare)?;
-        command::cargo(&["test", "--workspace", "--doc", "--quiet"])?;
+    let result = if arguments.is_empty() {
+        programs::run(&prepare)
+            .and_then(|()| command::cargo(&["test", "--workspace", "--doc", "--quiet"]))
     } else {
         let mut test = command::cargo_command();
         test.args(["test", "--workspace", "--no-fail-fast"]);
         test.args(arguments).arg("--");
         prepare(&mut test);
-        command::run(&mut test)?;
-    }
+        command::run(&mut test)
+    };
     println!("\nservers tested:");
     for directory in servers.bin_directories.iter().chain(&servers.mysql_roots) {
         println!("  {}", directory.display());
+    }
+    for missing in &servers.missing {
+        println!("{missing}");
     }
     for Skipped { why, tests, .. } in skipped {
         println!("{} tests {why}; not run:", tests.len());
         tests.iter().for_each(|name| println!("  {name}"));
     }
-    Ok(())
+    result
 }
 
 fn joined(paths: &[PathBuf]) -> Result<OsString, String> {
