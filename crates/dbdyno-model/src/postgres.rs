@@ -248,6 +248,8 @@ pub struct Wal {
     pub buffers_full: Option<u64>,
     /// Size of pg_wal, where the role may list it.
     pub directory_bytes: Option<u64>,
+    /// Since this view was reset; every view has a reset of its own.
+    pub stats_age_s: Option<f64>,
 }
 
 /// pg_stat_checkpointer (17 and later) or pg_stat_bgwriter.
@@ -265,6 +267,11 @@ pub struct Checkpoints {
     /// Buffers that backends had to write themselves; from pg_stat_io since 17.
     pub buffers_backend: Option<u64>,
     pub buffers_alloc: u64,
+    /// Since the checkpointer's counters were reset; until 16 they share the background writer's reset.
+    pub stats_age_s: Option<f64>,
+    /// The same of what the background writer and of what backends wrote.
+    pub cleaning_age_s: Option<f64>,
+    pub backend_age_s: Option<f64>,
 }
 
 /// pg_stat_io (16 and later), summed over backends, in blocks.

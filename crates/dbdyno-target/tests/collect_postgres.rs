@@ -124,6 +124,7 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
     ] {
         assert_eq!(value.is_some(), major >= 14);
     }
+    assert_eq!(wal.stats_age_s.is_some(), major >= 14);
     assert!(
         postgres
             .wal
@@ -133,6 +134,13 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
 
     let checkpoints = postgres.checkpoints.latest().unwrap();
     assert!(checkpoints.buffers_alloc > 0 && checkpoints.buffers_backend.is_some());
+    for age_s in [
+        checkpoints.stats_age_s,
+        checkpoints.cleaning_age_s,
+        checkpoints.backend_age_s,
+    ] {
+        assert!(age_s.unwrap() > 0.0, "{checkpoints:?}");
+    }
     let io = postgres.io.latest().unwrap();
     for value in [io.reads, io.writes, io.client_writes, io.evictions, io.hits] {
         assert_eq!(value.is_some(), major >= 16, "{io:?}");

@@ -57,12 +57,8 @@ pub(crate) fn planned_timeout_s(facts: &Facts, postgres: &Postgres) -> Result<f6
 
 /// Share of checkpoints that the log's size forced; none before there were enough of them.
 pub(crate) fn requested_share(postgres: &Postgres) -> Option<f64> {
-    let timed = load::counted(postgres, &postgres.checkpoints, |count| {
-        Some(count.timed as f64)
-    })?;
-    let requested = load::counted(postgres, &postgres.checkpoints, |count| {
-        Some(count.requested as f64)
-    })?;
+    let timed = load::counted(&postgres.checkpoints, |count| Some(count.timed as f64))?;
+    let requested = load::counted(&postgres.checkpoints, |count| Some(count.requested as f64))?;
     if timed.amount + requested.amount < ENOUGH_CHECKPOINTS {
         return None;
     }

@@ -72,12 +72,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let wanted = what_fits(facts, memory, ceiling.min(now), others);
         return Ok(too_much(postgres, memory, used, wanted));
     }
-    let bytes = load::counted(postgres, &postgres.database, |all| {
-        Some(all.temp_bytes as f64)
-    });
-    let files = load::counted(postgres, &postgres.database, |all| {
-        Some(all.temp_files as f64)
-    });
+    let bytes = load::counted(&postgres.database, |all| Some(all.temp_bytes as f64));
+    let files = load::counted(&postgres.database, |all| Some(all.temp_files as f64));
     let (Some(bytes), Some(files)) = (bytes, files) else {
         let short = load::declared_writes(facts).is_some();
         return Err(if short {
