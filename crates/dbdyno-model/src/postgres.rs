@@ -227,7 +227,8 @@ pub struct Database {
     pub deadlocks: u64,
     pub checksum_failures: Option<u64>,
     pub stats_reset: Option<String>,
-    /// Age of the statistics in seconds; rules on counters need a long enough window.
+    /// Age of the statistics in seconds, since their reset or, from 15 on, since the database was made;
+    /// none where neither is known. Rules on counters need a long enough window.
     pub stats_age_s: Option<f64>,
     /// Sums over pg_stat_user_tables.
     pub dead_tuples: Option<u64>,

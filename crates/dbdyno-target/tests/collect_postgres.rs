@@ -42,6 +42,11 @@ fn every_major_tells_everything_to_a_superuser() {
         idle.batch_execute("BEGIN; SELECT txid_current()").unwrap();
         // The collector of 14 and earlier writes its file twice a second.
         std::thread::sleep(Duration::from_millis(1100));
+        running
+            .client()
+            .batch_execute("CREATE DATABASE young")
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(50));
         let Collected { postgres, failures } = collect_now(&mut running.client(), 300);
         assert_eq!(failures, [], "{}", postgres.version);
         assert_eq!(postgres.missing_privileges, []);
@@ -112,6 +117,20 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
         "{}",
         postgres.database.seconds
     );
+
+    let databases = postgres.database_counters.latest().unwrap();
+    let age_s = |name: &str| {
+        let found = databases
+            .iter()
+            .find(|one| one.name.as_deref() == Some(name));
+        found.unwrap().stats_age_s
+    };
+    let own = age_s("postgres").unwrap();
+    assert_eq!(database.stats_age_s.is_some(), own > 0.0);
+    // Nobody reset either, and the server counts for longer than the younger is there.
+    if major >= 15 {
+        assert!(age_s("young").unwrap() + 1.0 < own, "{databases:?}");
+    }
 
     let wal = postgres.wal.latest().unwrap();
     assert!(wal.position_bytes.unwrap() > 1 << 20);

@@ -162,7 +162,7 @@ pub(crate) fn declared_writes(facts: &Facts) -> Option<&str> {
 
 pub(crate) fn no_statistics() -> Outcome {
     Outcome::Unknown(
-        "no statistics yet: the counters cover less than a day, and no workload is declared"
+        "no statistics yet: the counters cover less than a day, or nobody knows how long, and no workload is declared"
             .to_owned(),
     )
 }
