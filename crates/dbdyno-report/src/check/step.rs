@@ -5,6 +5,7 @@ use dbdyno_model::finding::Statement;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Change, Evidence, Finding, HostAction, Plan};
 
+use super::hidden;
 use crate::plan::{alter_system_line, conf_line};
 
 /// The settings of the server first, then what is for the owner of the host, then SQL.
@@ -29,6 +30,7 @@ pub(super) fn steps(finding: &Finding, server: Option<&Postgres>, plan: &Plan) -
             .map(|action| host(finding, action)),
     );
     steps.extend(finding.statements.iter().map(sql));
+    steps.iter_mut().for_each(hidden::mark);
     steps
 }
 
@@ -229,6 +231,28 @@ mod tests {
         );
         assert_eq!(steps[0].why.as_deref(), Some("nothing scans it"));
         assert!(steps[0].gives_up.is_some() && steps[0].class == Some(Class::Safe));
+    }
+
+    #[test]
+    fn what_names_nobody_is_no_statement_and_says_what_shows_the_name() {
+        let mut finding = testing::findings().remove(0);
+        finding.recommendations.clear();
+        finding.host_actions.clear();
+        let statement = |sql: &str| Statement {
+            sql: sql.to_owned(),
+            why: String::new(),
+            class: Class::Safe,
+            needs: Needs::Online,
+            gives_up: None,
+        };
+        finding.statements = vec![
+            statement("SELECT pg_drop_replication_slot('(standby 1)')"),
+            statement("SELECT pg_drop_replication_slot('cdc')"),
+        ];
+        let steps = steps(&finding, None, &Plan::default());
+        assert_eq!(steps[0].ways[0].kind, WayKind::Action);
+        assert!(steps[0].ways[0].text.starts_with("with --with-names"));
+        assert_eq!(steps[1].ways[0].kind, WayKind::Statement);
     }
 
     #[test]
