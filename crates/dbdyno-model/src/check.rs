@@ -106,6 +106,8 @@ pub enum WayKind {
     AlterSystem,
     /// A line of postgresql.conf, or of a file that it includes last.
     Conf,
+    /// For whoever keeps the settings in the server's stead: a service's or operator's own command.
+    Manager,
     /// SQL for the owner of the table or of the database.
     Statement,
     /// For the owner of the host.

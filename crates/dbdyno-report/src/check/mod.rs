@@ -2,6 +2,7 @@
 
 mod answer;
 mod hidden;
+mod managed;
 mod markdown;
 mod page;
 mod sarif;

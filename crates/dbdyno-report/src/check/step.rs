@@ -5,7 +5,7 @@ use dbdyno_model::finding::Statement;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Change, Evidence, Finding, HostAction, Plan};
 
-use super::hidden;
+use super::{hidden, managed};
 use crate::plan::{alter_system_line, conf_line};
 
 /// The settings of the server first, then what is for the owner of the host, then SQL.
@@ -43,16 +43,19 @@ fn setting(finding: &Finding, server: Option<&Postgres>, change: &Change) -> Ste
         class: Some(change.class),
         needs: change.needs,
         gives_up: change.gives_up.clone(),
-        ways: ways(change),
+        ways: ways(change, server),
         place: place(server, &change.setting),
         decided_by: (change.rule != finding.rule).then(|| change.rule.clone()),
     }
 }
 
-fn ways(change: &Change) -> Vec<Way> {
+fn ways(change: &Change, server: Option<&Postgres>) -> Vec<Way> {
     // No setting has such a name: a line of it would not be one line.
     if change.setting.contains(char::is_control) {
         return Vec::new();
+    }
+    if let Some(ways) = server.and_then(|server| managed::ways(change, server)) {
+        return ways;
     }
     let way = |kind, text: Option<String>| text.map(|text| Way { kind, text });
     [
@@ -187,6 +190,26 @@ mod tests {
                 "ALTER SYSTEM SET shared_buffers = '6016MB';",
                 "shared_buffers = '6016MB'"
             ]
+        );
+    }
+
+    #[test]
+    fn a_managed_server_is_not_offered_what_it_refuses() {
+        let mut facts = testing::facts();
+        facts.postgres.as_mut().unwrap().managed_by = Some("Amazon RDS".to_owned());
+        let said = testing::said();
+        let assessment = crate::check::assessment(&facts, &said);
+        let ways: Vec<WayKind> = assessment
+            .findings
+            .iter()
+            .flat_map(|answer| &answer.steps)
+            .flat_map(|step| &step.ways)
+            .map(|way| way.kind)
+            .collect();
+        assert!(ways.contains(&WayKind::Manager), "{ways:?}");
+        assert!(
+            !ways.contains(&WayKind::AlterSystem) && !ways.contains(&WayKind::Conf),
+            "{ways:?}"
         );
     }
 
