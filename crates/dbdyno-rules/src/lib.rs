@@ -9,6 +9,7 @@ pub mod formulas;
 pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
+mod neighbours;
 pub mod postgres;
 pub mod query;
 pub mod replication;
@@ -21,5 +22,6 @@ mod sql;
 mod testing;
 
 pub use catalogue::{Checked, catalogue, check};
+pub use neighbours::side_by_side;
 pub use rule::Rule;
 pub use solver::plan;

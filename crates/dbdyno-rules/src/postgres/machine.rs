@@ -3,7 +3,10 @@
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Storage};
 use dbdyno_model::{Fact, Facts};
 
-/// Memory the server may use, in bytes: what the user capped it to, else what the host leaves.
+use crate::neighbours;
+
+/// Memory the server may use, in bytes: what the user capped it to, else what the host and the other
+/// servers on it leave.
 pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
     if let Some(bytes) = facts.intent.memory_bytes {
         return Fact::known(bytes, "--memory");
@@ -11,7 +14,8 @@ pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
     let Some(host) = &facts.host else {
         return Fact::unknown("the server runs on another machine; give --memory", "host");
     };
-    with_hint(&host.memory.effective_bytes, "--memory")
+    let alone = with_hint(&host.memory.effective_bytes, "--memory");
+    neighbours::left(facts, host, alone)
 }
 
 /// CPUs the server may use.

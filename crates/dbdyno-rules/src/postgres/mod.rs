@@ -39,7 +39,7 @@ pub mod releases;
 mod reserved_connections;
 mod session_timeouts;
 pub(crate) mod settings;
-mod shared_buffers;
+pub(crate) mod shared_buffers;
 mod statistics_target;
 mod synchronous_commit;
 pub(crate) mod waits;

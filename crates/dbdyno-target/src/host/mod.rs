@@ -47,6 +47,7 @@ use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
 
 pub use accounts::account_of;
 pub use capture::Capture;
+pub use limits::resident_bytes;
 pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
