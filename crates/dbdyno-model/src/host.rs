@@ -214,9 +214,10 @@ pub struct VmStat {
     pub pswpout: Option<u64>,
     pub compact_stall: Option<u64>,
     pub oom_kill: Option<u64>,
-    /// Pages that were taken from the node of the CPU that asked, and from another.
-    pub numa_local: Option<u64>,
-    pub numa_other: Option<u64>,
+    /// Pages that came from the node they were meant to come from, and those that came from another
+    /// because it had none free; interleaved pages are meant to lie on every node.
+    pub numa_hit: Option<u64>,
+    pub numa_miss: Option<u64>,
     /// Pages that wait to be written, those under way, and how many make writers wait.
     pub nr_dirty: Option<u64>,
     pub nr_writeback: Option<u64>,

@@ -4,7 +4,8 @@ use dbdyno_model::host::{BlockDevice, Raid, Storage};
 use dbdyno_model::{Facts, Outcome};
 
 use crate::formulas::storage::data_disks;
-use crate::rule::{block_devices, host, need, need_ref};
+use crate::rule::{host, need, need_ref};
+use crate::seen::{Seen, block_devices};
 
 /// An md device with what it says of itself.
 #[derive(Clone, Copy)]
@@ -41,31 +42,25 @@ impl<'a> Array<'a> {
 }
 
 /// The arrays under data and write-ahead log.
-pub(crate) fn arrays(facts: &Facts) -> Result<Vec<Array<'_>>, Outcome> {
-    let found: Vec<Array<'_>> = block_devices(host(facts)?)?
-        .into_iter()
-        .filter_map(array)
-        .collect();
-    if found.is_empty() {
-        return Err(Outcome::NotApplicable(
-            "no md array lies under the database".to_owned(),
-        ));
+pub(crate) fn arrays(facts: &Facts) -> Result<Seen<Array<'_>>, Outcome> {
+    let found = block_devices(host(facts)?)?.filter_map(array);
+    if found.all.is_empty() {
+        let none = "no md array lies under the database".to_owned();
+        return Err(found.or_unread(Outcome::NotApplicable(none))?);
     }
     Ok(found)
 }
 
 /// Those of them that keep parity.
-pub(crate) fn parity_arrays(facts: &Facts) -> Result<Vec<Array<'_>>, Outcome> {
-    let mut found = Vec::new();
-    for array in arrays(facts)? {
-        if array.has_parity()? {
-            found.push(array);
-        }
+pub(crate) fn parity_arrays(facts: &Facts) -> Result<Seen<Array<'_>>, Outcome> {
+    let arrays = arrays(facts)?;
+    for array in &arrays.all {
+        array.level()?;
     }
-    if found.is_empty() {
-        return Err(Outcome::NotApplicable(
-            "no array under the database keeps parity".to_owned(),
-        ));
+    let found = arrays.filter_map(|array| array.has_parity().ok()?.then_some(array));
+    if found.all.is_empty() {
+        let none = "no array under the database keeps parity".to_owned();
+        return Err(found.or_unread(Outcome::NotApplicable(none))?);
     }
     Ok(found)
 }

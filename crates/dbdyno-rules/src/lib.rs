@@ -16,6 +16,7 @@ pub mod replication;
 pub mod rule;
 pub mod schema;
 mod scope;
+mod seen;
 pub mod solver;
 mod sql;
 #[cfg(test)]

@@ -219,42 +219,6 @@ pub fn sysctl(host: &dbdyno_model::host::Host, name: &str) -> Result<(i64, Strin
     Ok((need(&fact, name)?, fact.origin))
 }
 
-/// The data directory's storage, and the write-ahead log's where that is another.
-pub fn storages(
-    host: &dbdyno_model::host::Host,
-) -> Result<Vec<&dbdyno_model::host::Storage>, Outcome> {
-    let data = need_ref(&host.data, "storage of the data directory")?;
-    let wal = host
-        .wal
-        .value()
-        .filter(|wal| wal.mount_point != data.mount_point || wal.source != data.source);
-    Ok(std::iter::once(data).chain(wal).collect())
-}
-
-/// The block devices under data and write-ahead log, each once, from the top down.
-pub fn block_devices(
-    host: &dbdyno_model::host::Host,
-) -> Result<Vec<&dbdyno_model::host::BlockDevice>, Outcome> {
-    let mut found: Vec<&dbdyno_model::host::BlockDevice> = Vec::new();
-    let storages = storages(host)?;
-    for storage in &storages {
-        for device in need_ref(&storage.devices, "block devices under the data directory")? {
-            if !found.iter().any(|known| known.name == device.name) {
-                found.push(device);
-            }
-        }
-    }
-    if found.is_empty() {
-        let kind = storages
-            .first()
-            .map_or("its storage", |storage| &storage.filesystem);
-        return Err(Outcome::NotApplicable(format!(
-            "{kind} shows no block device of its own"
-        )));
-    }
-    Ok(found)
-}
-
 /// A setting as a number in bytes, seconds or bare, or the outcome that names it.
 pub fn setting_number(
     server: &dbdyno_model::postgres::Postgres,

@@ -245,6 +245,26 @@ const KEYWORDS: &[&str] = &[
     "xmltable",
 ];
 
+/// No transaction is older, whatever a document says.
+const LONGEST_S: f64 = 1e9;
+
+/// Ends the session whose transaction was seen open for that long, and no other that has its number
+/// by now.
+pub(crate) fn end_transaction(pid: u32, open_s: f64) -> String {
+    let seconds = open_s.floor().max(0.0).min(LONGEST_S);
+    end_session(
+        pid,
+        &format!("xact_start <= now() - interval '{seconds:.0} seconds'"),
+    )
+}
+
+/// Ends a session while a condition on its row of pg_stat_activity holds.
+pub(crate) fn end_session(pid: u32, condition: &str) -> String {
+    format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {pid} AND {condition}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

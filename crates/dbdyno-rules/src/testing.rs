@@ -111,6 +111,13 @@ pub(crate) fn host(facts: &mut Facts) -> &mut Host {
     facts.host.as_mut().expect("the captured facts have a host")
 }
 
+/// Nothing but the machine itself is below the facts.
+pub(crate) fn on_bare_metal(facts: &mut Facts) {
+    let kind = "none".to_owned();
+    let virtualisation = dbdyno_model::host::Virtualisation { kind };
+    host(facts).virtualisation = Fact::known(virtualisation, "/proc/cpuinfo");
+}
+
 /// Changes the storage under data and write-ahead log.
 pub(crate) fn storage(facts: &mut Facts, change: impl Fn(&mut Storage)) {
     let host = host(facts);

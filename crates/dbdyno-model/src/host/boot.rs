@@ -31,6 +31,8 @@ pub struct Tuned {
     pub reapplies_sysctl: bool,
     /// What the profile and those that it includes set, each name of a section once.
     pub settings: Vec<TunedSetting>,
+    /// Lines of /etc/sysctl.conf, which come last of all where files are applied again.
+    pub sysctl_conf: Vec<SysctlLine>,
     /// Included profiles that were not found: what they set is not known.
     pub missing: Vec<String>,
 }

@@ -21,4 +21,12 @@ pub struct Cgroup {
     pub tasks: Option<u64>,
     /// None is no limit.
     pub tasks_max: Option<u64>,
+    /// Files that are there and could not be read: what they hold is not known, and not none.
+    pub unread: Vec<String>,
+}
+
+impl Cgroup {
+    pub fn is_unread(&self, file: &str) -> bool {
+        self.unread.iter().any(|name| name == file)
+    }
 }

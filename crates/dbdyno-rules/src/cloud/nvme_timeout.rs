@@ -28,7 +28,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, block_devices, host, need, need_ref, settle};
+use crate::rule::{FindingExt, Rule, host, need, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "cloud.nvme_timeout",
@@ -61,10 +62,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let devices = block_devices(host)?;
     let Some(disk) = devices
+        .all
         .iter()
         .find(|device| device.kind == BlockDeviceKind::Nvme)
     else {
-        return Err(Outcome::NotApplicable(
+        return devices.or_unread(Outcome::NotApplicable(
             "no NVMe disk under the database".to_owned(),
         ));
     };

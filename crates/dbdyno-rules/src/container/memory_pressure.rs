@@ -30,7 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, settle};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "container.memory_pressure",
@@ -42,6 +42,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const STALL_PERCENT: f64 = 10.0;
+/// Where groups above the server tell that they are short of memory.
+const TELLING: [&str; 2] = ["memory.events.local", "memory.pressure"];
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -56,6 +58,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             return Ok(outcome);
         }
         need(&memory.oom_kills, "out-of-memory kills")?;
+        for group in need_ref(&host.cgroups, "control groups of the server")? {
+            if let Some(file) = TELLING.iter().find(|file| group.is_unread(file)) {
+                return Err(Outcome::Unknown(format!(
+                    "{file} of cgroup {}: it could not be read",
+                    group.cgroup
+                )));
+            }
+        }
         return Ok(Outcome::Ok);
     }
     let limits = memory.limits.value().map_or(&[][..], Vec::as_slice);
@@ -203,7 +213,23 @@ mod tests {
 
     #[test]
     fn no_kill_is_fine() {
-        ok(&RULE, &healthy());
+        ok(&RULE, &with_group(Cgroup::default()));
+    }
+
+    #[test]
+    fn groups_that_were_not_read_are_unknown() {
+        assert_eq!(
+            unknown(&RULE, &healthy()),
+            "control groups of the server: not collected"
+        );
+        let facts = with_group(Cgroup {
+            unread: vec!["memory.pressure".to_owned()],
+            ..Cgroup::default()
+        });
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "memory.pressure of cgroup /sys/fs/cgroup/database.slice: it could not be read"
+        );
     }
 
     #[test]

@@ -66,7 +66,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if per_gather == 0.0 || workers == 0.0 {
         return Err(Outcome::NotApplicable("parallel query is off".to_owned()));
     }
-    let fact = &host(facts)?.dev_shm_bytes;
+    let host = host(facts)?;
+    let fact = &host.dev_shm_bytes;
     let bytes = need(fact, "size of /dev/shm")?;
     if bytes > CONTAINER_DEFAULT_BYTES {
         return Ok(Outcome::Ok);
@@ -76,6 +77,23 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let wanted = (at_once * (per_gather + 1.0) * hash) as u64;
     // In whole MiB, as the options want it.
     let wanted_mib = wanted.max(LEAST_BYTES).div_ceil(MIB);
+    let (action, needs) = if host.container.get() == Some(false) {
+        (
+            format!(
+                "mount -o remount,size={wanted_mib}m /dev/shm, and size={wanted_mib}m for /dev/shm \
+                 in /etc/fstab"
+            ),
+            Needs::Online,
+        )
+    } else {
+        (
+            format!(
+                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
+                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
+            ),
+            Needs::Restart,
+        )
+    };
     Ok(RULE
         .finding(format!(
             "/dev/shm has {}: parallel queries ({per_gather} workers each, {workers} in all) fail \
@@ -85,13 +103,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .keeps_running()
         .evidence("/dev/shm", bytes, &fact.origin)
         .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings")
-        .host_action(
-            format!(
-                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
-                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
-            ),
-            Needs::Restart,
-        )
+        .host_action(action, needs)
         .into_outcome())
 }
 
@@ -103,7 +115,9 @@ mod tests {
 
     fn small() -> Facts {
         let mut facts = healthy();
-        facts.host.as_mut().unwrap().dev_shm_bytes = Fact::known(64 << 20, "statvfs /dev/shm");
+        let host = facts.host.as_mut().unwrap();
+        host.dev_shm_bytes = Fact::known(64 << 20, "statvfs /dev/shm");
+        host.container = Fact::known(true, "/.dockerenv");
         facts
     }
 
@@ -116,6 +130,19 @@ mod tests {
                 .action
                 .starts_with("docker run --shm-size=1024m,")
         );
+    }
+
+    #[test]
+    fn on_a_plain_host_it_is_mounted_larger() {
+        let mut facts = small();
+        facts.host.as_mut().unwrap().container = Fact::known(false, "/proc/1/cgroup");
+        let action = &finding(&RULE, &facts).host_actions[0];
+        assert!(
+            action
+                .action
+                .starts_with("mount -o remount,size=1024m /dev/shm")
+        );
+        assert_eq!(action.needs, dbdyno_model::Needs::Online);
     }
 
     #[test]

@@ -24,7 +24,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, settle, storages};
+use crate::rule::{FindingExt, Rule, host, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.access_time",
@@ -42,15 +43,15 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
-    let strict = storages(host)?.into_iter().find(|storage| {
+    let storages = storages(host(facts)?)?;
+    let strict = storages.all.iter().find(|storage| {
         !storage
             .mount_options
             .iter()
             .any(|option| CHEAP.contains(&option.as_str()))
     });
     let Some(storage) = strict else {
-        return Ok(Outcome::Ok);
+        return storages.or_unread(Outcome::Ok);
     };
     let mount = &storage.mount_point;
     Ok(RULE
@@ -60,7 +61,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence(
             "mount options",
             storage.mount_options.join(","),
-            &host.data.origin,
+            storage.origin,
         )
         .host_action(
             format!("add noatime to {mount} in /etc/fstab, then: mount -o remount,noatime {mount}"),

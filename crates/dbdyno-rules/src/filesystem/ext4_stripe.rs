@@ -28,7 +28,8 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::stripe;
 use crate::formulas::storage::ext4_units;
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.ext4_stripe",
@@ -47,9 +48,9 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
+    let storages = storages(host(facts)?)?;
     let mut seen_any = false;
-    for storage in storages(host)? {
+    for storage in &storages.all {
         if storage.filesystem != "ext4" {
             continue;
         }
@@ -87,7 +88,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 stripe.array.level_name()?,
                 humane_bytes(width.saturating_mul(block))
             ))
-            .evidence("stripe in blocks", now, &host.data.origin)
+            .evidence("stripe in blocks", now, storage.origin)
             .evidence(
                 "chunk_size",
                 stripe.chunk_bytes,
@@ -103,9 +104,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .into_outcome());
     }
     if seen_any {
-        Ok(Outcome::Ok)
+        storages.or_unread(Outcome::Ok)
     } else {
-        Err(Outcome::NotApplicable(
+        storages.or_unread(Outcome::NotApplicable(
             "no ext4 lies on an md array with stripes and copies or parity".to_owned(),
         ))
     }

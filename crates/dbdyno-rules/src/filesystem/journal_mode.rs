@@ -25,7 +25,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, settle, storages};
+use crate::rule::{FindingExt, Rule, host, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.journal_mode",
@@ -44,20 +45,21 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
-    let mut storages = storages(host)?;
-    storages.retain(|storage| matches!(storage.filesystem.as_str(), "ext3" | "ext4"));
-    if storages.is_empty() {
-        return Err(Outcome::NotApplicable("neither ext3 nor ext4".to_owned()));
+    let storages = storages(host(facts)?)?.filter_map(|storage| {
+        matches!(storage.filesystem.as_str(), "ext3" | "ext4").then_some(storage)
+    });
+    if storages.all.is_empty() {
+        return storages.or_unread(Outcome::NotApplicable("neither ext3 nor ext4".to_owned()));
     }
     let with = |mode: &str| {
         let storage = storages
+            .all
             .iter()
             .find(|storage| storage.mount_options.iter().any(|o| o == mode));
         storage.map(|storage| (mode.to_owned(), *storage))
     };
     let Some((mode, storage)) = with("data=journal").or_else(|| with("data=writeback")) else {
-        return Ok(Outcome::Ok);
+        return storages.or_unread(Outcome::Ok);
     };
     let (severity, why) = if mode == "data=journal" {
         (Severity::Warn, "everything is written twice")
@@ -77,7 +79,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence(
             "mount options",
             storage.mount_options.join(","),
-            &host.data.origin,
+            storage.origin,
         )
         .host_action(
             format!(
@@ -91,7 +93,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, unknown};
     use dbdyno_model::{Fact, Facts, Severity};
 
     fn mounted(filesystem: &str, option: &str) -> Facts {
@@ -101,8 +103,6 @@ mod tests {
         data.mount_options.push(option.to_owned());
         data.filesystem = filesystem.to_owned();
         host.data = Fact::known(data, "/proc/self/mountinfo");
-        // The log lies beside the data.
-        host.wal = Fact::default();
         facts
     }
 
@@ -128,5 +128,29 @@ mod tests {
     #[test]
     fn xfs_is_not_applicable() {
         not_applicable(&RULE, &mounted("xfs", "noatime"));
+    }
+
+    #[test]
+    fn a_log_that_was_not_seen_leaves_it_unknown_and_hides_no_finding() {
+        let mut facts = mounted("ext4", "data=ordered");
+        host(&mut facts).wal = Fact::default();
+        let why = unknown(&RULE, &facts);
+        assert_eq!(why, "storage of the write-ahead log: not collected");
+        let mut facts = mounted("ext4", "data=journal");
+        host(&mut facts).wal = Fact::default();
+        finding(&RULE, &facts);
+    }
+
+    #[test]
+    fn the_logs_own_mount_is_named_where_it_was_read() {
+        let mut facts = healthy();
+        let host = host(&mut facts);
+        let mut wal = host.wal.value().unwrap().clone();
+        wal.mount_point = "/wal".to_owned();
+        wal.mount_options.push("data=journal".to_owned());
+        host.wal = Fact::known(wal, "/proc/7/mountinfo /wal");
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.starts_with("/wal (ext4)"));
+        assert_eq!(finding.evidence[0].origin, "/proc/7/mountinfo /wal");
     }
 }

@@ -30,7 +30,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Storage;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, settle};
+use crate::seen::{Mounted, storages};
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.space",
@@ -58,10 +59,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .postgres
         .as_ref()
         .and_then(|server| server.bytes("max_wal_size"));
-    let log_storage = storages.len() - 1;
-    let mut worst: Option<(Severity, String, &Storage)> = None;
-    for (index, storage) in storages.iter().enumerate() {
-        let log_bytes = log_bytes.filter(|_| index == log_storage);
+    // A log that was not seen is not on the data's storage for all that is known.
+    let log_storage = storages
+        .is_whole()
+        .then(|| storages.all.len().saturating_sub(1));
+    let mut worst: Option<(Severity, String, &Mounted<'_>)> = None;
+    for (index, storage) in storages.all.iter().enumerate() {
+        let log_bytes = log_bytes.filter(|_| log_storage == Some(index));
         let found = shortages(storage, log_bytes)?;
         for (severity, message) in found {
             if worst.as_ref().is_none_or(|(so_far, ..)| severity > *so_far) {
@@ -74,7 +78,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             (Some(_), None) => Err(Outcome::Unknown(
                 "max_wal_size: pg_settings does not list it".to_owned(),
             )),
-            _ => Ok(Outcome::Ok),
+            _ => storages.or_unread(Outcome::Ok),
         };
     };
     let mut action = format!(
@@ -225,6 +229,16 @@ mod tests {
         wal.free_bytes = Fact::known(60 * GIB, "statvfs");
         host.wal = Fact::known(wal, "/proc/self/mountinfo");
         ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn the_datas_space_is_not_the_logs_where_the_log_was_not_seen() {
+        let mut facts = with_free(15 * GIB);
+        set(&mut facts, "max_wal_size", "16384");
+        let unseen = Fact::unknown("permission denied", "/proc/self/mountinfo");
+        facts.host.as_mut().unwrap().wal = unseen;
+        let why = unknown(&RULE, &facts);
+        assert_eq!(why, "storage of the write-ahead log: permission denied");
     }
 
     #[test]

@@ -32,7 +32,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Storage;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, settle, storages};
+use crate::rule::{FindingExt, Rule, host, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.type",
@@ -54,9 +55,9 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
+    let storages = storages(host(facts)?)?;
     let mut strange = None;
-    for storage in storages(host)? {
+    for storage in &storages.all {
         let why = match judge(storage) {
             Judgement::Fine => continue,
             Judgement::Strange => {
@@ -82,11 +83,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         };
         return Ok(finding
             .severity(severity)
-            .evidence("file system", &storage.filesystem, &host.data.origin)
+            .evidence("file system", &storage.filesystem, storage.origin)
             .evidence(
                 "mount options",
                 storage.mount_options.join(","),
-                &host.data.origin,
+                storage.origin,
             )
             .host_action(action, needs)
             .into_outcome());
@@ -95,7 +96,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         Some(name) => Err(Outcome::Unknown(format!(
             "fitness of {name}: this rule does not know it"
         ))),
-        None => Ok(Outcome::Ok),
+        None => storages.or_unread(Outcome::Ok),
     }
 }
 

@@ -28,7 +28,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, Storage};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, kernel_version, settle, storages};
+use crate::rule::{FindingExt, Rule, host, kernel_version, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.write_barriers",
@@ -51,7 +52,7 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let storages = storages(host)?;
-    for storage in &storages {
+    for storage in &storages.all {
         let off = ["nobarrier", "barrier=0"];
         let option = storage
             .mount_options
@@ -75,7 +76,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .evidence(
                 "mount options",
                 storage.mount_options.join(","),
-                &host.data.origin,
+                storage.origin,
             )
             .host_action(
                 format!("remove {option} from /etc/fstab, then: mount -o remount,{back} {mount}"),
@@ -83,19 +84,25 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
             .into_outcome());
     }
-    if let Some(outcome) = storages.iter().find_map(|storage| refused(host, storage)) {
+    if let Some(outcome) = storages
+        .all
+        .iter()
+        .find_map(|storage| refused(host, storage))
+    {
         return Ok(outcome);
     }
     if storages
+        .all
         .iter()
         .any(|storage| WITH_BARRIERS.contains(&storage.filesystem.as_str()))
     {
-        return Ok(Outcome::Ok);
+        return storages.or_unread(Outcome::Ok);
     }
     let kind = storages
+        .all
         .first()
         .map_or("the file system", |storage| &storage.filesystem);
-    Err(Outcome::NotApplicable(format!(
+    storages.or_unread(Outcome::NotApplicable(format!(
         "{kind} has no mount option for barriers"
     )))
 }

@@ -25,7 +25,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.xfs_inode32",
@@ -46,13 +47,12 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
-    let mut storages = storages(host)?;
-    storages.retain(|storage| storage.filesystem == "xfs");
-    if storages.is_empty() {
-        return Err(Outcome::NotApplicable("no XFS".to_owned()));
+    let storages = storages(host(facts)?)?
+        .filter_map(|storage| (storage.filesystem == "xfs").then_some(storage));
+    if storages.all.is_empty() {
+        return storages.or_unread(Outcome::NotApplicable("no XFS".to_owned()));
     }
-    for storage in storages {
+    for storage in &storages.all {
         if !storage.mount_options.iter().any(|one| one == "inode32") {
             continue;
         }
@@ -70,7 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .evidence(
                 "mount options",
                 storage.mount_options.join(","),
-                &host.data.origin,
+                storage.origin,
             )
             .host_action(
                 format!(
@@ -81,7 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
             .into_outcome());
     }
-    Ok(Outcome::Ok)
+    storages.or_unread(Outcome::Ok)
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::{Stripe, stripe};
 use crate::formulas::storage::{SECTOR_BYTES, xfs_units};
-use crate::rule::{FindingExt, Rule, host, humane_bytes, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, settle};
+use crate::seen::{Mounted, storages};
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.xfs_stripe",
@@ -50,9 +51,9 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let host = host(facts)?;
+    let storages = storages(host(facts)?)?;
     let mut seen_any = false;
-    for storage in storages(host)? {
+    for storage in &storages.all {
         if storage.filesystem != "xfs" {
             continue;
         }
@@ -63,13 +64,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let now = (option(storage, "sunit"), option(storage, "swidth"));
         let wanted = xfs_units(stripe.chunk_bytes, stripe.data_disks);
         if now != wanted {
-            return found(storage, &stripe, now, wanted, &host.data.origin);
+            return found(storage, &stripe, now, wanted);
         }
     }
     if seen_any {
-        Ok(Outcome::Ok)
+        storages.or_unread(Outcome::Ok)
     } else {
-        Err(Outcome::NotApplicable(
+        storages.or_unread(Outcome::NotApplicable(
             "no XFS lies on an md array that stripes".to_owned(),
         ))
     }
@@ -85,11 +86,10 @@ fn option(storage: &Storage, name: &str) -> u64 {
 }
 
 fn found(
-    storage: &Storage,
+    storage: &Mounted<'_>,
     stripe: &Stripe<'_>,
     now: (u64, u64),
     wanted: (u64, u64),
-    origin: &str,
 ) -> Result<Outcome, Outcome> {
     let name = &stripe.array.device.name;
     let mount = &storage.mount_point;
@@ -111,7 +111,7 @@ fn found(
         .evidence(
             "sunit and swidth",
             format!("{} and {}", now.0, now.1),
-            origin,
+            storage.origin,
         )
         .evidence(
             "chunk_size",

@@ -28,7 +28,8 @@ use std::collections::BTreeMap;
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
+use crate::seen::storages;
 use crate::solver::memory_with;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,11 +52,13 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
     let host = host(facts)?;
-    if !storages(host)?
+    let storages = storages(host)?;
+    if !storages
+        .all
         .iter()
         .any(|storage| storage.filesystem == "zfs")
     {
-        return Err(Outcome::NotApplicable("nothing lies on ZFS".to_owned()));
+        return storages.or_unread(Outcome::NotApplicable("nothing lies on ZFS".to_owned()));
     }
     if host.container.get() == Some(true) {
         return Err(Outcome::NotApplicable(

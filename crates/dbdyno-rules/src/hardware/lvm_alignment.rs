@@ -32,7 +32,8 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::stripe;
 use crate::formulas::storage::alignment_bytes;
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need_ref, settle, storages};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need_ref, settle};
+use crate::seen::storages;
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.lvm_alignment",
@@ -54,7 +55,8 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut seen_any = false;
-    for storage in storages(host(facts)?)? {
+    let storages = storages(host(facts)?)?;
+    for storage in &storages.all {
         let devices = need_ref(&storage.devices, "block devices under the database")?;
         let chunk = stripe(storage)?.map_or(0, |stripe| stripe.chunk_bytes);
         for device in devices {
@@ -88,9 +90,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     if seen_any {
-        Ok(Outcome::Ok)
+        storages.or_unread(Outcome::Ok)
     } else {
-        Err(Outcome::NotApplicable(
+        storages.or_unread(Outcome::NotApplicable(
             "no logical volume lies under the database".to_owned(),
         ))
     }

@@ -9,7 +9,6 @@ mod partition_alignment;
 mod raid_degraded;
 mod raid_stripe_cache;
 mod raid_write_hole;
-mod volatile_cache;
 
 use crate::Rule;
 
@@ -23,5 +22,4 @@ pub const RULES: &[Rule] = &[
     raid_degraded::RULE,
     raid_stripe_cache::RULE,
     raid_write_hole::RULE,
-    volatile_cache::RULE,
 ];

@@ -1,10 +1,10 @@
-//! The server's cache lies on one NUMA node, or its CPUs fetch memory from another.
+//! The server's cache lies on one NUMA node, or a node has no memory left for those who ask it.
 //!
 //! ## What it finds
 //! On machines with several NUMA nodes: shared memory whose share on some node is more than 30 % off
-//! the even one, or more than 10 % of the pages of the window handed out by a node other than the
-//! one that asked. It is warned of where the fuller node has less than 5 % of its memory free; else
-//! it is only told.
+//! the even one, or more than 10 % of the pages of the window handed out by another node than the
+//! one they were meant to come from, since that had none free. It is warned of where the fuller node
+//! has less than 5 % of its memory free; else it is only told.
 //!
 //! ## Why it matters
 //! A page of shared memory lies on the node of the backend that touched it first. A server that was
@@ -27,7 +27,7 @@
 //! - <https://man7.org/linux/man-pages/man5/systemd.exec.5.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::{Host, NumaNode};
+use dbdyno_model::host::{Host, NumaNode, VmStat};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, need_ref, settle};
@@ -46,7 +46,7 @@ pub(super) const RULE: Rule = Rule {
 
 const LEAST_SHARED_BYTES: u64 = 1 << 30;
 const UNEVEN: f64 = 0.3;
-const REMOTE_SHARE: f64 = 0.1;
+const MISSED_SHARE: f64 = 0.1;
 /// Fewer pages in the window are some program's start, not the server's work.
 const ENOUGH_PAGES: u64 = 10_000;
 const NEARLY_FULL: f64 = 0.05;
@@ -74,8 +74,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .saturating_add(node.huge_pages_used.saturating_mul(huge_page))
     };
     let sum: u64 = nodes.iter().map(shared).fold(0, u64::saturating_add);
-    let fullest = nodes.iter().max_by_key(|node| shared(node));
-    if let Some(node) = fullest.filter(|_| sum >= LEAST_SHARED_BYTES) {
+    if sum < LEAST_SHARED_BYTES {
+        return Err(Outcome::NotApplicable(format!(
+            "{} of shared memory are too little to lie badly",
+            humane_bytes(sum)
+        )));
+    }
+    if let Some(node) = nodes.iter().max_by_key(|node| shared(node)) {
         let even = sum as f64 / nodes.len() as f64;
         let off = nodes
             .iter()
@@ -85,10 +90,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             return Ok(uneven(host, node, shared(node), sum));
         }
     }
-    if let Some(finding) = remote(host) {
-        return Ok(finding.into_outcome());
-    }
-    Ok(Outcome::Ok)
+    missed(host)
 }
 
 fn uneven(host: &Host, node: &NumaNode, on_node: u64, sum: u64) -> Outcome {
@@ -117,25 +119,36 @@ fn uneven(host: &Host, node: &NumaNode, on_node: u64, sum: u64) -> Outcome {
     .into_outcome()
 }
 
-fn remote(host: &Host) -> Option<Finding> {
-    let before = host.vmstat.before.value()?;
-    let after = host.vmstat.after.value()?;
-    let local = after.numa_local?.checked_sub(before.numa_local?)?;
-    let other = after.numa_other?.checked_sub(before.numa_other?)?;
-    let pages = local.saturating_add(other);
-    let share = other as f64 / pages.max(1) as f64;
-    (pages >= ENOUGH_PAGES && share > REMOTE_SHARE).then(|| {
-        interleave(
-            RULE.finding(format!(
-                "{} % of the pages handed out in the window came from another NUMA node than the \
-                 one that asked",
-                humane_number(share * 100.0)
-            ))
-            .severity(Severity::Info)
-            .evidence("numa_other", other, &host.vmstat.after.origin),
-            host,
-        )
-    })
+/// Pages that lie elsewhere than they were meant to. Pages of another node than the CPU's are no
+/// measure: interleaved over two nodes, half of all are.
+fn missed(host: &Host) -> Result<Outcome, Outcome> {
+    let grown = |name: &str, counter: fn(&VmStat) -> Option<u64>| {
+        let before = counter(need_ref(&host.vmstat.before, name)?);
+        let after = counter(need_ref(&host.vmstat.after, name)?);
+        let (Some(before), Some(after)) = (before, after) else {
+            let why = "/proc/vmstat does not have it";
+            return Err(Outcome::Unknown(format!("{name}: {why}")));
+        };
+        after.checked_sub(before).ok_or_else(|| {
+            Outcome::Unknown(format!("{name}: the counter was set back in the window"))
+        })
+    };
+    let hit = grown("numa_hit", |counters| counters.numa_hit)?;
+    let miss = grown("numa_miss", |counters| counters.numa_miss)?;
+    let pages = hit.saturating_add(miss);
+    let share = miss as f64 / pages.max(1) as f64;
+    if pages < ENOUGH_PAGES || share <= MISSED_SHARE {
+        return Ok(Outcome::Ok);
+    }
+    let finding = RULE
+        .finding(format!(
+            "{} % of the pages handed out in the window came from another NUMA node than they were \
+             meant to: that has no memory free",
+            humane_number(share * 100.0)
+        ))
+        .severity(Severity::Info)
+        .evidence("numa_miss", miss, &host.vmstat.after.origin);
+    Ok(interleave(finding, host).into_outcome())
 }
 
 fn interleave(finding: Finding, host: &Host) -> Finding {
@@ -212,30 +225,55 @@ mod tests {
         );
     }
 
-    #[test]
-    fn pages_from_the_other_node_are_told() {
-        let mut facts = two_nodes([GIB, GIB], GIB);
-        let sample = |local, other| {
+    /// Pages of the window that came from where they were meant to, and from elsewhere.
+    fn handing_out(mut facts: Facts, hit: u64, miss: u64) -> Facts {
+        let sample = |hit, miss| {
             let counters = VmStat {
-                numa_local: Some(local),
-                numa_other: Some(other),
+                numa_hit: Some(hit),
+                numa_miss: Some(miss),
                 ..VmStat::default()
             };
             Fact::known(counters, "/proc/vmstat")
         };
         host(&mut facts).vmstat = Sampled {
-            before: sample(0, 0),
-            after: sample(60_000, 40_000),
+            before: sample(7, 7),
+            after: sample(7 + hit, 7 + miss),
             seconds: 1.0,
         };
-        let finding = finding(&RULE, &facts);
-        assert!(finding.message.starts_with("40 % of the pages"));
+        facts
     }
 
     #[test]
-    fn an_even_cache_and_a_small_one_are_fine() {
-        ok(&RULE, &two_nodes([32 * GIB, 30 * GIB], GIB));
-        ok(&RULE, &two_nodes([GIB / 2, 0], GIB));
+    fn pages_of_a_full_node_that_come_from_another_are_told() {
+        let facts = handing_out(two_nodes([GIB, GIB], GIB), 60_000, 40_000);
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.starts_with("40 % of the pages"));
+        assert_eq!(finding.severity, Severity::Info);
+    }
+
+    #[test]
+    fn an_even_cache_is_fine_interleaved_or_not() {
+        let even = || two_nodes([32 * GIB, 30 * GIB], GIB);
+        ok(&RULE, &handing_out(even(), 100_000, 100));
+        // A few pages are some program's start.
+        ok(&RULE, &handing_out(even(), 100, 100));
+    }
+
+    #[test]
+    fn a_small_cache_is_not_applicable() {
+        let why = not_applicable(&RULE, &two_nodes([GIB / 2, 0], GIB));
+        assert_eq!(why, "512 MiB of shared memory are too little to lie badly");
+    }
+
+    #[test]
+    fn counters_that_were_not_read_pass_nothing() {
+        let mut facts = two_nodes([32 * GIB, 30 * GIB], GIB);
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "numa_hit: /proc/vmstat does not have it"
+        );
+        host(&mut facts).vmstat = Sampled::default();
+        assert_eq!(unknown(&RULE, &facts), "numa_hit: not collected");
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let mut found = Vec::new();
-    for array in parity_arrays(facts)? {
+    for array in parity_arrays(facts)?.all {
         found.push((load(host, &array), array));
     }
     let is_busy = |load: &Option<Load>| {

@@ -1,9 +1,10 @@
-//! A partition under the database does not start on a 1 MiB boundary.
+//! A partition under the database does not start on a boundary of what it lies on.
 //!
 //! ## What it finds
 //! Partitions under the data directory or the write-ahead log whose start (in 512-byte sectors) is
-//! not a multiple of 1 MiB, or that the kernel finds off the physical blocks of their disk. A start
-//! that is a multiple of 4 KiB is only told.
+//! not a multiple of 1 MiB (of the stripe unit of the array or disk below where that is larger), or
+//! that the kernel finds off the physical blocks of their disk. A start that is a multiple of 4 KiB
+//! is only told.
 //!
 //! ## Why it matters
 //! A page that straddles two physical sectors or two chunks of a RAID stripe costs two operations,
@@ -12,14 +13,15 @@
 //! page and chunk sizes.
 //!
 //! ## What to do
-//! Make the partition anew at sector 2048 or a multiple of it, and restore the data.
+//! Make the partition anew at sector 2048 or a multiple of it (of the stripe unit), and restore the
+//! data.
 //!
 //! ## Risk
 //! The partition's content is lost: it needs a migration.
 //!
 //! ## When it does not apply
 //! File systems on a whole disk. Where LVM begins inside a partition or an array is
-//! hardware.lvm_alignment's; a stripe unit wider than 1 MiB is not looked at.
+//! hardware.lvm_alignment's. Many RAID controllers do not say what their stripe unit is.
 //!
 //! ## Sources
 //! - <https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block>
@@ -29,8 +31,9 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::formulas::storage::SECTOR_BYTES;
-use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, settle};
+use crate::formulas::storage::{SECTOR_BYTES, alignment_bytes};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.partition_alignment",
@@ -45,7 +48,6 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const PAGE_BYTES: u64 = 4096;
-const BOUNDARY_BYTES: u64 = 1 << 20;
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -54,22 +56,25 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let devices = block_devices(host(facts)?)?;
     let partitions: Vec<&BlockDevice> = devices
-        .into_iter()
+        .all
+        .iter()
+        .copied()
         .filter(|device| device.kind == BlockDeviceKind::Partition)
         .collect();
     if partitions.is_empty() {
-        return Err(Outcome::NotApplicable(
+        return devices.or_unread(Outcome::NotApplicable(
             "the storage is not partitioned".to_owned(),
         ));
     }
     let starts = partitions
         .iter()
-        .filter_map(|p| Some((p, p.start_sector? * SECTOR_BYTES)));
+        .filter_map(|p| Some((*p, p.start_sector?.saturating_mul(SECTOR_BYTES))));
     // The worst first: off a page, then off the boundary only.
     let worst = starts
-        .filter(|(_, bytes)| bytes % BOUNDARY_BYTES != 0)
-        .min_by_key(|(_, bytes)| bytes % PAGE_BYTES == 0);
-    let Some((partition, bytes)) = worst else {
+        .map(|(partition, bytes)| (partition, bytes, boundary(partition, &devices.all)))
+        .filter(|(_, bytes, boundary)| !bytes.is_multiple_of(*boundary))
+        .min_by_key(|(_, bytes, _)| bytes.is_multiple_of(PAGE_BYTES));
+    let Some((partition, bytes, boundary)) = worst else {
         if let Some(partition) = partitions.iter().find(|p| p.misaligned.get() == Some(true)) {
             return Ok(off_its_disk(partition));
         }
@@ -81,7 +86,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "start of {}: not collected",
                 partition.name
             ))),
-            None => Ok(Outcome::Ok),
+            None => devices.or_unread(Outcome::Ok),
         };
     };
     let (severity, why) = if bytes % PAGE_BYTES == 0 {
@@ -95,9 +100,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let sector = bytes / SECTOR_BYTES;
     Ok(RULE
         .finding(format!(
-            "{} starts at sector {sector} ({}), off the 1 MiB boundary: {why}",
+            "{} starts at sector {sector} ({}), off the {} boundary: {why}",
             partition.name,
-            humane_bytes(bytes)
+            humane_bytes(bytes),
+            humane_bytes(boundary)
         ))
         .severity(severity)
         .evidence(
@@ -109,11 +115,38 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             format!(
                 "make {} anew at sector {} and restore the data",
                 partition.name,
-                bytes.next_multiple_of(BOUNDARY_BYTES) / SECTOR_BYTES
+                bytes.checked_next_multiple_of(boundary).unwrap_or(bytes) / SECTOR_BYTES
             ),
             Needs::Migration,
         )
         .into_outcome())
+}
+
+/// Where a partition has to begin: at a whole mebibyte, or a whole stripe unit where that is larger.
+fn boundary(partition: &BlockDevice, devices: &[&BlockDevice]) -> u64 {
+    let below = devices.iter().find(|device| holds(device, partition));
+    alignment_bytes(below.and_then(|device| stripe_unit(device)).unwrap_or(0))
+}
+
+/// `sda` holds `sda1`, and `md0` holds `md0p1`.
+fn holds(device: &BlockDevice, partition: &BlockDevice) -> bool {
+    let rest = partition.name.strip_prefix(device.name.as_str());
+    let number = rest.map(|rest| rest.strip_prefix('p').unwrap_or(rest));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
+    })
+}
+
+/// What one disk of an array holds in a piece, as far as array or controller say it.
+fn stripe_unit(device: &BlockDevice) -> Option<u64> {
+    let chunk = device.raid.as_ref().and_then(|raid| raid.chunk_bytes.get());
+    let block = device.physical_block_bytes.get().unwrap_or(PAGE_BYTES);
+    let least = device.minimum_io_bytes.get();
+    // Some bridges give as best what they can take at most, which is no power of two.
+    let best = device.optimal_io_bytes.get();
+    chunk
+        .or(least.filter(|bytes| *bytes > block.max(PAGE_BYTES)))
+        .or(best.filter(|bytes| bytes.is_power_of_two()))
 }
 
 /// A start on the boundary, of a disk whose own blocks are shifted.
@@ -145,8 +178,8 @@ fn off_its_disk(partition: &BlockDevice) -> Outcome {
 mod tests {
     use super::RULE;
     use crate::testing::{devices, finding, healthy, not_applicable, ok, unknown};
-    use dbdyno_model::host::BlockDeviceKind;
-    use dbdyno_model::{Fact, Facts, Severity};
+    use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid};
+    use dbdyno_model::{Fact, Facts, Outcome, Severity};
 
     fn starting_at(sector: Option<u64>) -> Facts {
         let mut facts = healthy();
@@ -195,6 +228,45 @@ mod tests {
     #[test]
     fn sector_2048_is_fine() {
         ok(&RULE, &starting_at(Some(2048)));
+    }
+
+    #[test]
+    fn a_stripe_unit_of_more_than_a_mebibyte_counts() {
+        let on_stripes = |sector, change: fn(&mut BlockDevice)| {
+            let mut facts = starting_at(Some(sector));
+            devices(&mut facts, |devices| {
+                // The disk itself.
+                change(devices.last_mut().unwrap());
+            });
+            facts
+        };
+        let chunk = |disk: &mut BlockDevice| {
+            let chunk_bytes = Fact::known(4 << 20, "md/chunk_size");
+            disk.raid = Some(Raid {
+                chunk_bytes,
+                ..Raid::default()
+            });
+        };
+        let finding = finding(&RULE, &on_stripes(2048, chunk));
+        insta::assert_snapshot!(finding.message, @"vda1 starts at sector 2048 (1 MiB), off the 4 MiB boundary: only the stripes of a RAID below it would be crossed");
+        assert_eq!(
+            finding.host_actions[0].action,
+            "make vda1 anew at sector 8192 and restore the data"
+        );
+        ok(&RULE, &on_stripes(8192, chunk));
+        let controller = |disk: &mut BlockDevice| {
+            disk.minimum_io_bytes = Fact::known(2 << 20, "queue/minimum_io_size");
+            disk.optimal_io_bytes = Fact::known(8 << 20, "queue/optimal_io_size");
+        };
+        let off = on_stripes(2048, controller);
+        assert!(super::assess(&off).is_ok_and(|outcome| outcome != Outcome::Ok));
+        ok(&RULE, &on_stripes(4096, controller));
+        // The most that a bridge takes at once says nothing of stripes.
+        let bridge = |disk: &mut BlockDevice| {
+            disk.minimum_io_bytes = Fact::known(512, "queue/minimum_io_size");
+            disk.optimal_io_bytes = Fact::known(33_553_920, "queue/optimal_io_size");
+        };
+        ok(&RULE, &on_stripes(2048, bridge));
     }
 
     #[test]

@@ -42,14 +42,15 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
+    let arrays = arrays(facts)?;
     let mut redundant = Vec::new();
-    for array in arrays(facts)? {
+    for array in arrays.all.iter().copied() {
         if !matches!(array.level()?, "raid0" | "linear" | "faulty") {
             redundant.push(array);
         }
     }
     let Some(first) = redundant.first() else {
-        return Err(Outcome::NotApplicable(
+        return arrays.or_unread(Outcome::NotApplicable(
             "no array under the database is redundant".to_owned(),
         ));
     };
@@ -69,7 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         (action != "idle" && action != "frozen").then_some((array, action))
     });
     let Some((array, action)) = at_work else {
-        return Ok(Outcome::Ok);
+        return arrays.or_unread(Outcome::Ok);
     };
     let name = &array.device.name;
     Ok(RULE

@@ -49,7 +49,8 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    for array in parity_arrays(facts)? {
+    let arrays = parity_arrays(facts)?;
+    for array in &arrays.all {
         let name = &array.device.name;
         let size = need(
             &array.raid.stripe_cache_size,
@@ -90,7 +91,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
             .into_outcome());
     }
-    Ok(Outcome::Ok)
+    arrays.or_unread(Outcome::Ok)
 }
 
 #[cfg(test)]

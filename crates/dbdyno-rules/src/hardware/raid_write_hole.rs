@@ -50,7 +50,8 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut worst: Option<(Severity, Array<'_>, &str)> = None;
-    for array in parity_arrays(facts)? {
+    let arrays = parity_arrays(facts)?;
+    for array in arrays.all.iter().copied() {
         let name = format!("consistency policy of {}", array.device.name);
         let policy = need_ref(&array.raid.consistency_policy, &name)?.as_str();
         let severity = match policy {
@@ -63,7 +64,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     let Some((severity, array, policy)) = worst else {
-        return Ok(Outcome::Ok);
+        return arrays.or_unread(Outcome::Ok);
     };
     let name = &array.device.name;
     let until = if policy == "bitmap" {

@@ -16,7 +16,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Containers. A line that sets 0 leaves that form to the other one and is not counted.
+//! Containers. A line that sets 0 leaves that form to the other one and is not counted, nor is one
+//! of tuned's that only raises or lowers what is there.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/sysctl/vm.html>
@@ -51,7 +52,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             let name = format!("{stem}_{form}");
             all.iter()
                 .enumerate()
-                .rfind(|(_, one)| one.name == name && one.value != "0")
+                .rfind(|(_, one)| one.name == name && one.value != "0" && one.sign.is_none())
         };
         if let (Some(ratio), Some(bytes)) = (of("ratio"), of("bytes")) {
             let (winner, loser) = if ratio.0 > bytes.0 {

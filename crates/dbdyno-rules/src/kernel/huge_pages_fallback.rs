@@ -17,7 +17,8 @@
 //!
 //! ## When it does not apply
 //! Hosts without huge pages, `huge_pages` on (the server would not have started) or off. Before 15
-//! the server does not say how many pages it needs; only a pool that nobody uses is found then.
+//! the server does not say how many pages it needs: the size of its shared mapping does, where it is
+//! visible; else only a pool that nobody uses is found.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-preset.html>
@@ -26,6 +27,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::huge_pages_legacy::mapped;
 use super::huge_pages_size::{Pool, pages_needed};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
 
@@ -56,17 +58,23 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ("on", _) | (_, Some("on")) => return Ok(Outcome::Ok),
         _ => {}
     }
-    let memory = &host(facts)?.memory;
+    let host = host(facts)?;
+    let memory = &host.memory;
     let pool = Pool::read(memory)?;
     if pool.total == 0 {
         return Err(Outcome::NotApplicable(
             "the host reserves no huge pages".to_owned(),
         ));
     }
-    let needed = pages_needed(server, &pool);
+    // What it takes, and what to reserve for it.
+    let needed = if server.major() < 15 {
+        mapped(host, &pool).map(|mapped| (mapped.pages, mapped.wanted))
+    } else {
+        pages_needed(server, &pool).map(|pages| (pages, pages))
+    };
     let in_use = match &needed {
         _ if status == Some("off") => false,
-        Ok(needed) => pool.used() >= *needed,
+        Ok((pages, _)) => pool.used() >= *pages,
         // Nobody uses any, so neither does the server.
         Err(_) if pool.used() == 0 => false,
         Err(why) => return Err(why.clone()),
@@ -77,22 +85,22 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let idle = pool.idle();
     let page = humane_bytes(pool.page_bytes);
     let (wants, action) = match needed {
-        Ok(needed) if needed > idle => (
-            format!(", and the server needs {needed}"),
+        Ok((pages, wanted)) if wanted > idle => (
+            format!(", and the server needs {pages}"),
             format!(
                 "vm.nr_hugepages = {} in /etc/sysctl.d/90-dbdyno.conf, then restart the server",
-                pool.used() + needed
+                pool.used().saturating_add(wanted)
             ),
         ),
-        Ok(needed) => (
-            format!(", and the server needs {needed}"),
+        Ok((pages, _)) => (
+            format!(", and the server needs {pages}"),
             "restart the server; if it falls back again, raise the hugetlb limit of its cgroup"
                 .to_owned(),
         ),
         Err(_) => (
             String::new(),
-            "raise vm.nr_hugepages above the postmaster's VmPeak / Hugepagesize, then restart the \
-             server"
+            "run check as root or as the server's user, who see how large its shared mapping is: \
+             that gives the number"
                 .to_owned(),
         ),
     };
@@ -115,7 +123,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
+    use crate::testing::{
+        finding, healthy, not_applicable, ok, postgres, process, set, unknown,
+    };
     use dbdyno_model::{Fact, Facts};
 
     /// The healthy server needs 72 pages.
@@ -176,6 +186,30 @@ mod tests {
     fn who_uses_the_pages_of_an_older_server_is_unknown() {
         let mut facts = with_pages(60, 50, 0);
         facts.postgres.as_mut().unwrap().version_num = 140_022;
-        assert!(unknown(&RULE, &facts).contains("PostgreSQL 14 does not have it"));
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "the server's shared mapping: not collected"
+        );
+    }
+
+    /// Nobody else gives another number for the same pool.
+    #[test]
+    fn an_older_servers_mapping_says_how_many_it_needs() {
+        let mut facts = with_pages(60, 60, 0);
+        postgres(&mut facts).version_num = 140_022;
+        let asks = |facts: &Facts| finding(&RULE, facts).host_actions[0].action.clone();
+        assert!(asks(&facts).starts_with("run check as root"));
+        process(&mut facts, |process| {
+            process.shared_memory_bytes = Fact::known(200 << 20, "/proc/4242/maps");
+        });
+        // A hundred, and one for the rounding of a restart.
+        assert!(asks(&facts).starts_with("vm.nr_hugepages = 101 in"));
+        // In pages of 8 kB: 8 GiB.
+        set(&mut facts, "shared_buffers", "1048576");
+        let legacy = crate::catalogue()
+            .into_iter()
+            .find(|rule| rule.id == "kernel.huge_pages_legacy")
+            .unwrap();
+        not_applicable(&legacy, &facts);
     }
 }

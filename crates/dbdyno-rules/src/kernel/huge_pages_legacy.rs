@@ -2,7 +2,7 @@
 //!
 //! ## What it finds
 //! PostgreSQL 13 and 14 with shared_buffers of 8 GiB or more, or page tables of more than 2 % of the
-//! memory, and fewer huge pages than the server's shared memory needs. These versions do not say how
+//! memory, and no huge pages on the host. These versions do not say how
 //! many they need; the size of the postmaster's shared mapping does.
 //!
 //! ## Why it matters
@@ -17,14 +17,16 @@
 //! Reserved pages are lost to page cache and processes.
 //!
 //! ## When it does not apply
-//! PostgreSQL 15 and later (kernel.huge_pages_size), small shared memory, `huge_pages = off`. The
-//! mapping is visible to the server's own user and to root only.
+//! PostgreSQL 15 and later (kernel.huge_pages_size), small shared memory, `huge_pages = off`. A pool
+//! that is there but too small is kernel.huge_pages_fallback's. The mapping is visible to the
+//! server's own user and to root only.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/14/kernel-resources.html>
 //! - Tune Linux Kernel Parameters For PostgreSQL Optimization (2018-08-29)
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_size::Pool;
@@ -48,6 +50,30 @@ pub(super) const RULE: Rule = Rule {
 
 const LARGE_BUFFERS_BYTES: u64 = 8 << 30;
 const PAGE_TABLES_SHARE: f64 = 0.02;
+
+/// Huge pages that the server's shared memory takes now, and those to reserve.
+pub(super) struct Mapped<'a> {
+    pub(super) bytes: u64,
+    origin: &'a str,
+    pub(super) pages: u64,
+    /// The rounding of a restart may need a few more.
+    pub(super) wanted: u64,
+}
+
+/// Measured by the postmaster's shared mapping: before 15 the server does not say it.
+pub(super) fn mapped<'a>(host: &'a Host, pool: &Pool) -> Result<Mapped<'a>, Outcome> {
+    let process = need_ref(&host.server_process, "the server's process")?;
+    let shared = &process.shared_memory_bytes;
+    let bytes = need(shared, "the server's shared mapping")?;
+    let pages = huge_pages_for(bytes, pool.page_bytes)
+        .ok_or_else(|| Outcome::Unknown("size of a huge page: it is 0".to_owned()))?;
+    Ok(Mapped {
+        bytes,
+        origin: &shared.origin,
+        pages,
+        wanted: pages.saturating_add(pages.div_ceil(100)),
+    })
+}
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -78,25 +104,29 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     let pool = Pool::read(memory)?;
-    let process = need_ref(&host.server_process, "the server's process")?;
-    let shared = &process.shared_memory_bytes;
-    let bytes = need(shared, "the server's shared mapping")?;
-    let exact = huge_pages_for(bytes, pool.page_bytes)
-        .ok_or_else(|| Outcome::Unknown("size of a huge page: it is 0".to_owned()))?;
+    let Mapped {
+        bytes,
+        origin,
+        pages: exact,
+        wanted,
+    } = mapped(host, &pool)?;
     if pool.total >= exact {
         return Ok(Outcome::Ok);
     }
-    let wanted = exact + exact.div_ceil(100);
+    if pool.total > 0 {
+        return Err(Outcome::NotApplicable(
+            "there are huge pages, but too few: see kernel.huge_pages_fallback".to_owned(),
+        ));
+    }
     let page = humane_bytes(pool.page_bytes);
     Ok(RULE
         .finding(format!(
-            "{} of shared memory need {exact} huge pages of {page}, and the host has {}: in small \
+            "{} of shared memory need {exact} huge pages of {page}, and the host has 0: in small \
              pages it costs up to {} of page tables a backend",
             humane_bytes(bytes),
-            pool.total,
             humane_bytes(page_table_saving_bytes(buffers))
         ))
-        .evidence("shared mapping", bytes, &shared.origin)
+        .evidence("shared mapping", bytes, origin)
         .evidence(
             "HugePages_Total",
             pool.total,
@@ -157,6 +187,8 @@ mod tests {
         assert!(not_applicable(&RULE, &facts).contains("too small"));
         set(&mut facts, "huge_pages", "off");
         not_applicable(&RULE, &facts);
+        let small = fourteen(Fact::known(8 * GIB, "maps"), 100);
+        assert!(not_applicable(&RULE, &small).contains("huge_pages_fallback"));
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const SETTING: &str = "tcp_keepalives_idle";
+const OF_THE_KERNEL: &str = "net.ipv4.tcp_keepalive_time";
 const LONGEST_S: f64 = 300.0;
 const WANTED_S: u32 = 120;
 
@@ -75,8 +76,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let setting = server
         .setting(SETTING)
         .ok_or_else(|| Outcome::Unknown(format!("{SETTING}: pg_settings does not list it")))?;
-    let idle = match setting.number() {
-        Some(seconds) if seconds > 0.0 => seconds,
+    let (idle, name, origin) = match setting.number() {
+        Some(seconds) if seconds > 0.0 => (seconds, SETTING, "pg_settings".to_owned()),
         _ if setting.is_set_by_user() => return Ok(Outcome::Ok),
         _ => of_the_kernel(host)?,
     };
@@ -89,11 +90,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "the first TCP keepalive is sent after {minutes} minutes of silence: sessions whose \
              connection was forgotten on the way keep their locks for that long"
         ))
-        .evidence(
-            "keepalive time in seconds",
-            idle,
-            "net.ipv4.tcp_keepalive_time",
-        )
+        .evidence(format!("{name} in seconds"), idle, origin)
         .recommend(safe(
             SETTING,
             Want::Value(format!("{WANTED_S}s")),
@@ -102,16 +99,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-fn of_the_kernel(host: &Host) -> Result<f64, Outcome> {
+/// Seconds, the setting and where it was read.
+fn of_the_kernel(host: &Host) -> Result<(f64, &'static str, String), Outcome> {
     if is_other_network(host) {
-        return Err(Outcome::Unknown(
-            "net.ipv4.tcp_keepalive_time: the server has a network of its own, which is not \
-             visible here"
-                .to_owned(),
-        ));
+        return Err(Outcome::Unknown(format!(
+            "{OF_THE_KERNEL}: the server has a network of its own, which is not visible here"
+        )));
     }
-    let (seconds, _) = sysctl(host, "net.ipv4.tcp_keepalive_time")?;
-    Ok(seconds as f64)
+    let (seconds, origin) = sysctl(host, OF_THE_KERNEL)?;
+    Ok((seconds as f64, OF_THE_KERNEL, origin))
 }
 
 #[cfg(test)]
@@ -141,6 +137,17 @@ mod tests {
         let finding = finding(&RULE, &in_a_cloud(7200));
         insta::assert_snapshot!(finding.message, @"the first TCP keepalive is sent after 120 minutes of silence: sessions whose connection was forgotten on the way keep their locks for that long");
         assert_eq!(finding.recommendations[0].setting, "tcp_keepalives_idle");
+    }
+
+    #[test]
+    fn the_evidence_names_what_gave_the_time() {
+        let mut facts = in_a_cloud(7200);
+        let kernel = finding(&RULE, &facts).evidence.remove(0);
+        assert_eq!(kernel.origin, "/proc/sys/net/ipv4/tcp_keepalive_time");
+        assert_eq!(kernel.fact, "net.ipv4.tcp_keepalive_time in seconds");
+        set(&mut facts, "tcp_keepalives_idle", "3600");
+        let own = finding(&RULE, &facts).evidence.remove(0);
+        assert_eq!(own.origin, "pg_settings");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The kernel promises more memory than it has.
 //!
 //! ## What it finds
-//! `vm.overcommit_memory` of 0 or 1 on a host for PostgreSQL alone.
+//! `vm.overcommit_memory` of 0 or 1. It is only told: whether the host is for PostgreSQL alone is
+//! known to its owner.
 //!
 //! ## Why it matters
 //! When the promises come due the out-of-memory killer ends a process, and PostgreSQL restarts all
@@ -10,8 +11,9 @@
 //! faster.
 //!
 //! ## What to do
-//! Set mode 2 with a ratio that leaves the commit limit above 1.2 × what is committed and at 90 %
-//! of the memory. CommitLimit = swap + (memory − huge pages) × ratio / 100.
+//! Set a ratio that leaves the commit limit above 1.2 × what is committed and at 90 % of the memory,
+//! and then mode 2: in the other order the running server is refused memory meanwhile.
+//! CommitLimit = swap + (memory − huge pages) × ratio / 100.
 //!
 //! ## Risk
 //! Programs that reserve much more than they use (Java, Go, sanitizers, MongoDB 8) fail to start.
@@ -37,7 +39,7 @@ use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, 
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.overcommit",
-    severity: Severity::Warn,
+    severity: Severity::Info,
     confidence: Confidence::Medium,
     sources: &[
         "https://www.postgresql.org/docs/current/kernel-resources.html",
@@ -145,9 +147,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             commit.committed,
             &memory.committed_bytes.origin,
         )
+        // The ratio first: with the kernel's own one mode 2 may promise less than is promised already.
         .host_action(
             format!(
-                "vm.overcommit_memory = 2 and vm.overcommit_ratio = {ratio} in \
+                "vm.overcommit_ratio = {ratio} and vm.overcommit_memory = 2 in \
                  /etc/sysctl.d/90-dbdyno.conf"
             ),
             Needs::Online,
@@ -181,7 +184,7 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"vm.overcommit_memory is 0: out of memory, the kernel kills a process; on a host for PostgreSQL alone mode 2 refuses allocations beyond 21.3 GiB instead (1 GiB are committed)");
         assert_eq!(
             finding.host_actions[0].action,
-            "vm.overcommit_memory = 2 and vm.overcommit_ratio = 90 in /etc/sysctl.d/90-dbdyno.conf"
+            "vm.overcommit_ratio = 90 and vm.overcommit_memory = 2 in /etc/sysctl.d/90-dbdyno.conf"
         );
     }
 

@@ -2,18 +2,61 @@
 //! order in which they are applied.
 
 use dbdyno_model::Outcome;
-use dbdyno_model::host::{Host, Tuned};
+use dbdyno_model::host::{Host, SysctlLine, Tuned};
 
 use crate::rule::need_ref;
 
 /// One assignment at boot.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Assignment {
     pub(super) name: String,
     pub(super) value: String,
+    /// None for a value that is assigned whatever was there.
+    pub(super) sign: Option<Sign>,
     /// `/etc/sysctl.d/50-database.conf:2`, or tuned's profile.
     pub(super) place: String,
     pub(super) by_tuned: bool,
+}
+
+/// tuned's `>` and `<`: it leaves a value alone that is beyond the given one already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Raises,
+    Lowers,
+}
+
+impl Assignment {
+    fn of_line(line: &SysctlLine) -> Self {
+        Self {
+            name: line.name.clone(),
+            value: line.value.clone(),
+            sign: None,
+            place: line.place(),
+            by_tuned: false,
+        }
+    }
+
+    /// Whether another value results where this one stood before.
+    pub(super) fn changes(&self, before: &str) -> bool {
+        let numbers = (self.value.parse::<i64>(), before.parse::<i64>());
+        match (self.sign, numbers) {
+            (None, (Ok(to), Ok(from))) => to != from,
+            (None, _) => self.value != before,
+            (Some(Sign::Raises), (Ok(to), Ok(from))) => to > from,
+            (Some(Sign::Lowers), (Ok(to), Ok(from))) => to < from,
+            (Some(_), _) => false,
+        }
+    }
+
+    /// `= 10`, or what a sign makes of it: `at least 2048`.
+    pub(super) fn words(&self) -> String {
+        let word = match self.sign {
+            None => "=",
+            Some(Sign::Raises) => "at least",
+            Some(Sign::Lowers) => "at most",
+        };
+        format!("{word} {}", self.value)
+    }
 }
 
 /// All assignments in order, so that of one name the last one wins.
@@ -24,23 +67,18 @@ pub(super) fn assignments(host: &Host) -> Result<Vec<Assignment>, Outcome> {
         ));
     }
     let lines = need_ref(&host.sysctl_lines, "files of sysctl.d")?;
-    let of_files: Vec<Assignment> = lines
-        .iter()
-        .map(|line| Assignment {
-            name: line.name.clone(),
-            value: line.value.clone(),
-            place: line.place(),
-            by_tuned: false,
-        })
-        .collect();
+    let of_files: Vec<Assignment> = lines.iter().map(Assignment::of_line).collect();
     let tuned = need_ref(&host.tuned, "tuned's profile")?;
     let of_profile = of_tuned(tuned);
-    // tuned starts late; unless it is told not to, it then applies the owner's files once more.
+    // tuned starts late; unless it is told not to, it then applies the owner's files once more, and
+    // /etc/sysctl.conf after them, which systemd reads only where sysctl.d links to it.
     let again: Vec<Assignment> = if tuned.reapplies_sysctl && !of_profile.is_empty() {
         let is_owners = |one: &&Assignment| {
             one.place.starts_with("/etc/sysctl.d/") || one.place.starts_with("/run/sysctl.d/")
         };
-        of_files.iter().filter(is_owners).cloned().collect()
+        let last = tuned.sysctl_conf.iter().map(Assignment::of_line);
+        let owners = of_files.iter().filter(is_owners).cloned();
+        owners.chain(last).collect()
     } else {
         Vec::new()
     };
@@ -58,9 +96,11 @@ pub(super) fn of_tuned(tuned: &Tuned) -> Vec<Assignment> {
                 "vm" if setting.name.starts_with("dirty_") => format!("vm.{}", setting.name),
                 _ => return None,
             };
+            let (sign, value) = signed(&setting.value);
             Some(Assignment {
                 name,
-                value: plain(&setting.value).to_owned(),
+                value: value.to_owned(),
+                sign,
                 place: format!("tuned's {}", setting.file),
                 by_tuned: true,
             })
@@ -68,14 +108,35 @@ pub(super) fn of_tuned(tuned: &Tuned) -> Vec<Assignment> {
         .collect()
 }
 
-/// A value without the sign by which tuned only raises or only lowers.
-pub(super) fn plain(value: &str) -> &str {
-    value.trim_start_matches(['>', '<', '=']).trim()
+/// A value of tuned's, apart from the sign by which it only raises or only lowers.
+pub(super) fn signed(value: &str) -> (Option<Sign>, &str) {
+    let value = value.trim();
+    let raised = value.strip_prefix('>').map(|rest| (Sign::Raises, rest));
+    let lowered = || value.strip_prefix('<').map(|rest| (Sign::Lowers, rest));
+    match raised.or_else(lowered) {
+        Some((sign, rest)) => (Some(sign), rest.trim()),
+        None => (None, value),
+    }
 }
 
-/// The assignment of a name that wins.
-pub(super) fn last<'a>(all: &'a [Assignment], name: &str) -> Option<&'a Assignment> {
-    all.iter().rfind(|one| one.name == name)
+/// The assignment of a name that wins: the last one that changes what those before it made. It keeps
+/// its sign where nothing that is known here assigns a value first.
+pub(super) fn last(all: &[Assignment], name: &str) -> Option<Assignment> {
+    let mut winner: Option<Assignment> = None;
+    for one in all.iter().filter(|one| one.name == name) {
+        winner = match winner {
+            Some(before) if one.sign.is_some() => Some(if one.changes(&before.value) {
+                Assignment {
+                    sign: before.sign,
+                    ..one.clone()
+                }
+            } else {
+                before
+            }),
+            _ => Some(one.clone()),
+        };
+    }
+    winner
 }
 
 #[cfg(test)]
@@ -83,7 +144,7 @@ pub(super) mod tests {
     use super::*;
     use dbdyno_model::Fact;
     use dbdyno_model::Facts;
-    use dbdyno_model::host::{SysctlLine, TunedSetting};
+    use dbdyno_model::host::TunedSetting;
 
     /// The captured machine with lines of one file and a profile of tuned's.
     pub(in crate::kernel) fn configured(
@@ -127,13 +188,66 @@ pub(super) mod tests {
         let swappiness = |reapplies| {
             let facts = configured(
                 &[("vm.swappiness", "1")],
-                &[("sysctl", "vm.swappiness", ">10")],
+                &[("sysctl", "vm.swappiness", "10")],
                 reapplies,
             );
             let all = assignments(facts.host.as_ref().unwrap()).unwrap();
-            last(&all, "vm.swappiness").unwrap().value.clone()
+            last(&all, "vm.swappiness").unwrap().value
         };
         assert_eq!(swappiness(true), "1");
         assert_eq!(swappiness(false), "10");
+    }
+
+    #[test]
+    fn what_tuned_only_raises_or_lowers_wins_where_it_does() {
+        let backlog = |of_file: &str, of_profile: &str| {
+            let facts = configured(
+                &[("net.core.somaxconn", of_file)],
+                &[("sysctl", "net.core.somaxconn", of_profile)],
+                false,
+            );
+            let all = assignments(facts.host.as_ref().unwrap()).unwrap();
+            let won = last(&all, "net.core.somaxconn").unwrap();
+            (won.value, won.sign)
+        };
+        assert_eq!(backlog("4096", ">2048"), ("4096".to_owned(), None));
+        assert_eq!(backlog("128", ">2048"), ("2048".to_owned(), None));
+        assert_eq!(backlog("4096", "<2048"), ("2048".to_owned(), None));
+        assert_eq!(backlog("4096", "2048"), ("2048".to_owned(), None));
+    }
+
+    #[test]
+    fn a_sign_stays_where_nothing_is_known_before() {
+        let facts = configured(&[], &[("sysctl", "net.core.somaxconn", ">2048")], true);
+        let all = assignments(facts.host.as_ref().unwrap()).unwrap();
+        let won = last(&all, "net.core.somaxconn").unwrap();
+        assert_eq!(won.sign, Some(Sign::Raises));
+        assert!(won.changes("128") && !won.changes("4096"));
+        assert_eq!(won.words(), "at least 2048");
+    }
+
+    #[test]
+    fn sysctl_conf_comes_last_of_all_where_tuned_applies_files_again() {
+        let swappiness = |reapplies| {
+            let mut facts = configured(
+                &[("vm.swappiness", "1")],
+                &[("sysctl", "vm.swappiness", "10")],
+                reapplies,
+            );
+            let host = crate::testing::host(&mut facts);
+            host.tuned = host.tuned.clone().map(|mut tuned| {
+                tuned.sysctl_conf.push(SysctlLine {
+                    name: "vm.swappiness".to_owned(),
+                    value: "5".to_owned(),
+                    file: "/etc/sysctl.conf".to_owned(),
+                    line: 7,
+                });
+                tuned
+            });
+            let all = assignments(facts.host.as_ref().unwrap()).unwrap();
+            last(&all, "vm.swappiness").unwrap().place
+        };
+        assert_eq!(swappiness(true), "/etc/sysctl.conf:7");
+        assert!(swappiness(false).starts_with("tuned's "));
     }
 }

@@ -25,7 +25,7 @@
 //! - <https://man7.org/linux/man-pages/man5/systemd.resource-control.5.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::Host;
+use dbdyno_model::host::Cgroup;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
@@ -45,6 +45,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const LIMIT: &str = "Max processes";
+const GROUP_LIMIT: &str = "pids.max";
 /// Postmaster, checkpointer, background writer, log writer, launchers, archiver, logger, startup.
 const ALWAYS: u64 = 10;
 
@@ -56,7 +57,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let server = server(facts)?;
     let host = host(facts)?;
     let wanted = processes(server)?;
-    let mut limits = group_limits(host)?;
+    let groups = need_ref(&host.cgroups, "control groups of the server")?;
+    let mut limits = group_limits(groups);
     let process = need_ref(&host.server_process, "the server's process")?;
     match process.limits.get(LIMIT) {
         Some(Some(limit)) => limits.push((
@@ -76,7 +78,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let lowest = limits.into_iter().min_by_key(|(limit, ..)| *limit);
     let Some((limit, name, origin, directive)) = lowest.filter(|(limit, ..)| *limit < wanted)
     else {
-        return Ok(Outcome::Ok);
+        return match groups.iter().find(|group| group.is_unread(GROUP_LIMIT)) {
+            Some(group) => Err(Outcome::Unknown(format!(
+                "{GROUP_LIMIT} of cgroup {}: it could not be read",
+                group.cgroup
+            ))),
+            None => Ok(Outcome::Ok),
+        };
     };
     Ok(RULE
         .finding(format!(
@@ -117,21 +125,16 @@ fn processes(server: &Postgres) -> Result<u64, Outcome> {
 
 type Limit = (u64, String, String, &'static str);
 
-fn group_limits(host: &Host) -> Result<Vec<Limit>, Outcome> {
-    let groups = need_ref(&host.cgroups, "control groups of the server")?;
-    Ok(groups
+fn group_limits(groups: &[Cgroup]) -> Vec<Limit> {
+    groups
         .iter()
         .filter_map(|group| {
             let limit = group.tasks_max?;
-            let name = format!("pids.max of cgroup {}", group.cgroup);
-            Some((
-                limit,
-                name,
-                format!("{}/pids.max", group.cgroup),
-                "TasksMax",
-            ))
+            let name = format!("{GROUP_LIMIT} of cgroup {}", group.cgroup);
+            let origin = format!("{}/{GROUP_LIMIT}", group.cgroup);
+            Some((limit, name, origin, "TasksMax"))
         })
-        .collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -198,6 +201,16 @@ mod tests {
         assert_eq!(
             unknown(&RULE, &healthy()),
             "control groups of the server: not collected"
+        );
+        let mut facts = with_limits(None, None);
+        let groups = &mut host(&mut facts).cgroups;
+        *groups = groups.clone().map(|mut groups| {
+            groups[0].unread.push("pids.max".to_owned());
+            groups
+        });
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "pids.max of cgroup /sys/fs/cgroup/system.slice/postgresql.service: it could not be read"
         );
         let mut facts = with_limits(None, None);
         process(&mut facts, |process| process.limits.clear());

@@ -30,7 +30,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, block_devices, host, humane_bytes, need, server, settle};
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.read_ahead",
@@ -55,8 +56,9 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
-    let devices = block_devices(host(facts)?)?;
-    // The topmost layer decides; a partition has its disk's.
+    let devices = block_devices(host(facts)?)?.all;
+    // The data's, since little of the log is ever read. The topmost layer decides; a partition has
+    // its disk's.
     let top = devices
         .iter()
         .find(|device| device.kind != BlockDeviceKind::Partition);

@@ -28,7 +28,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::rule::{FindingExt, Rule, block_devices, host, need, need_ref, settle};
+use crate::rule::{FindingExt, Rule, host, need, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.scheduler",
@@ -48,7 +49,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut wrong = Vec::new();
     let mut unknown = None;
     let mut judged = false;
-    for device in block_devices(host)? {
+    let devices = block_devices(host)?;
+    for device in devices.all.iter().copied() {
         match judge(host, device) {
             Ok(None) => {}
             Ok(Some(Judgement::Right)) => judged = true,
@@ -59,8 +61,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if wrong.is_empty() {
         return match unknown {
             Some(why) => Err(why),
-            None if judged => Ok(Outcome::Ok),
-            None => Err(Outcome::NotApplicable(
+            None if judged => devices.or_unread(Outcome::Ok),
+            None => devices.or_unread(Outcome::NotApplicable(
                 "no disk with a queue of its own is seen".to_owned(),
             )),
         };

@@ -47,7 +47,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let all = assignments(host)?;
     let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
-    let mut drifted: Vec<(&Assignment, i64, &str)> = Vec::new();
+    let mut drifted: Vec<(Assignment, i64, &str)> = Vec::new();
     for name in names {
         if has_other_form(&all, name) {
             continue;
@@ -55,8 +55,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let (Some(wanted), Some(fact)) = (last(&all, name), host.sysctl.get(name)) else {
             continue;
         };
-        if let (Ok(value), Some(now)) = (wanted.value.parse::<i64>(), fact.get())
-            && value != now
+        if let (Ok(_), Some(now)) = (wanted.value.parse::<i64>(), fact.get())
+            && wanted.changes(&now.to_string())
         {
             drifted.push((wanted, now, fact.origin.as_str()));
         }
@@ -124,6 +124,22 @@ mod tests {
             finding.host_actions[0].action,
             "apply the files (sysctl --system), or keep what is: vm.swappiness = 60 in a file of \
              /etc/sysctl.d that sorts last"
+        );
+    }
+
+    #[test]
+    fn a_profile_that_only_raises_is_content_with_more() {
+        // The stock profile of a Red Hat has this, and the kernel's own value is 4096.
+        let mut facts = configured(&[], &[("sysctl", "net.core.somaxconn", ">2048")], true);
+        let backlog = |now| Fact::known(now, "/proc/sys/net/core/somaxconn");
+        let name = "net.core.somaxconn".to_owned();
+        host(&mut facts).sysctl.insert(name.clone(), backlog(4096));
+        ok(&RULE, &facts);
+        host(&mut facts).sysctl.insert(name, backlog(128));
+        assert!(
+            finding(&RULE, &facts)
+                .message
+                .contains("net.core.somaxconn is 128, and tuned's")
         );
     }
 

@@ -7,9 +7,11 @@
 //!
 //! ## Why it matters
 //! tuned starts late in the boot and writes over what was there. With `reapply_sysctl`, its default,
-//! it then applies /etc/sysctl.d again, so that those files win; without it they lose, and a value
-//! that somebody set and tested is gone after the next boot. What tuned does to huge pages and
-//! read-ahead it does again at each start, whatever tmpfiles.d and udev rules say.
+//! it then applies /etc/sysctl.d and /etc/sysctl.conf again, so that those files win; without it
+//! they lose, and a value that somebody set and tested is gone after the next boot. A value that the
+//! profile only raises or lowers (`>2048`) contradicts nothing that is beyond it already. What tuned
+//! does to huge pages and read-ahead it does again at each start, whatever tmpfiles.d and udev rules
+//! say.
 //!
 //! ## What to do
 //! Decide on one owner: put the values into a profile of your own that includes the present one.
@@ -27,8 +29,9 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, Tuned};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::{assignments, of_tuned, plain};
-use crate::rule::{FindingExt, Rule, block_devices, host, need_ref, settle};
+use super::owners::{Sign, assignments, of_tuned, signed};
+use crate::rule::{FindingExt, Rule, host, need_ref, settle};
+use crate::seen::block_devices;
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.tuned_conflict",
@@ -71,13 +74,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let of_file = all
             .iter()
             .rfind(|one| !one.by_tuned && one.name == of_profile.name);
-        let Some(of_file) = of_file.filter(|one| one.value != of_profile.value) else {
+        let Some(of_file) = of_file.filter(|one| of_profile.changes(&one.value)) else {
             continue;
         };
         conflicts.push(Conflict {
             words: format!(
-                "{} = {} where {} has {}",
-                of_profile.name, of_profile.value, of_file.place, of_file.value
+                "{} {} where {} has {}",
+                of_profile.name,
+                of_profile.words(),
+                of_file.place,
+                of_file.value
             ),
             value: of_profile.value,
             place: of_profile.place,
@@ -138,12 +144,14 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
         .into_outcome()
 }
 
+/// A value that the profile assigns or raises to, and its file.
 fn setting<'a>(tuned: &'a Tuned, section: &str, names: &[&str]) -> Option<(&'a str, &'a str)> {
-    tuned
+    let setting = tuned
         .settings
         .iter()
-        .rfind(|setting| setting.section == section && names.contains(&setting.name.as_str()))
-        .map(|setting| (plain(&setting.value), setting.file.as_str()))
+        .rfind(|setting| setting.section == section && names.contains(&setting.name.as_str()))?;
+    let (sign, value) = signed(&setting.value);
+    (sign != Some(Sign::Lowers)).then_some((value, setting.file.as_str()))
 }
 
 fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
@@ -161,7 +169,7 @@ fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
 fn read_ahead(host: &Host, tuned: &Tuned) -> Option<Conflict> {
     let (value, file) = setting(tuned, "disk", &["readahead"])?;
     let kib: u64 = value.parse().ok()?;
-    let devices = block_devices(host).ok()?;
+    let devices = block_devices(host).ok()?.all;
     // On rotating disks long scans gain from it.
     let is_solid = devices
         .iter()
@@ -195,6 +203,24 @@ mod tests {
             finding.host_actions[0].action,
             "/etc/tuned/dbdyno/tuned.conf with [main] include=postgresql; [sysctl] vm.swappiness = \
              1; then: tuned-adm profile dbdyno"
+        );
+    }
+
+    #[test]
+    fn a_profile_that_only_raises_agrees_with_more() {
+        let backlog = |of_file| {
+            configured(
+                &[("net.core.somaxconn", of_file)],
+                &[("sysctl", "net.core.somaxconn", ">2048")],
+                false,
+            )
+        };
+        ok(&RULE, &backlog("4096"));
+        let finding = finding(&RULE, &backlog("128"));
+        assert!(
+            finding
+                .message
+                .contains("sets net.core.somaxconn at least 2048 where /etc/sysctl.d/")
         );
     }
 

@@ -28,7 +28,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 use crate::scope::{LISTED, humane_count, humane_time};
-use crate::sql::{CostExt, StatementExt, literal, statement};
+use crate::sql::{CostExt, StatementExt, end_session, end_transaction, literal, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.xmin_horizon",
@@ -108,15 +108,20 @@ fn named(holder: &XminHolder) -> String {
     format!("{kind} {}{who}", holder.name)
 }
 
+/// The session that was seen, and no other that has its number by now.
+fn end_holder(pid: u32, holder: &XminHolder) -> String {
+    match holder.held_s {
+        Some(held) => end_transaction(pid, held),
+        None => end_session(pid, &format!("age(backend_xmin) >= {}", holder.xid_age)),
+    }
+}
+
 fn ended(holder: &XminHolder) -> Statement {
     let name = literal(&holder.name);
     match holder.kind {
         // A document may come from anywhere: what is no number ends nothing.
         HolderKind::Session => statement(
-            format!(
-                "SELECT pg_terminate_backend({})",
-                holder.name.parse::<u32>().unwrap_or(0)
-            ),
+            end_holder(holder.name.parse().unwrap_or(0), holder),
             "once its owner agrees",
         )
         .costing("the session's transaction is rolled back"),
@@ -254,7 +259,7 @@ mod tests {
         assert_eq!(
             sql,
             [
-                "SELECT pg_terminate_backend(4711)",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 4711 AND xact_start <= now() - interval '9000 seconds'",
                 "SELECT pg_drop_replication_slot('cdc')",
                 "ROLLBACK PREPARED 'it''s'",
                 "ALTER SYSTEM SET hot_standby_feedback = off",

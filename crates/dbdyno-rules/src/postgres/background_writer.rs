@@ -16,7 +16,8 @@
 //! None to data. Pages that change again soon are written more than once.
 //!
 //! ## When it does not apply
-//! Bulk loads, whose sessions write their own pages by design.
+//! Bulk loads, whose sessions write their own pages by design. Below 800 MB written it is
+//! not assessed.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
@@ -73,9 +74,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // Each of the three may have been reset on another day.
     let own_share = own.per_s() / (checkpointed.per_s() + cleaned.per_s() + own.per_s());
     let rounds = stopped.seconds / settings::number(postgres, "bgwriter_delay")?.max(0.01);
-    let why = if written < ENOUGH_PAGES {
-        return Ok(Outcome::Ok);
-    } else if own_share > BACKEND_SHARE {
+    if written < ENOUGH_PAGES {
+        return Err(Outcome::Unknown(format!(
+            "pages written: {written:.0} were counted, too few to judge by"
+        )));
+    }
+    let why = if own_share > BACKEND_SHARE {
         format!(
             "sessions wrote {:.0} % of the pages themselves",
             own_share * 100.0
@@ -181,5 +185,14 @@ mod tests {
     fn young_or_missing_counters_are_unknown() {
         assert!(unknown(&RULE, &healthy()).starts_with("no statistics yet"));
         assert!(unknown(&RULE, &written(None, 0)).starts_with("pages written by sessions"));
+        let mut facts = written(Some(500), 0);
+        let server = postgres(&mut facts);
+        server.checkpoints.after = server.checkpoints.after.clone().map(|mut all| {
+            all.buffers_written = 1000;
+            all.buffers_clean = 0;
+            all
+        });
+        let why = unknown(&RULE, &facts);
+        assert!(why.ends_with("were counted, too few to judge by"), "{why}");
     }
 }

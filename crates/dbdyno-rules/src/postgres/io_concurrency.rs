@@ -16,7 +16,8 @@
 //! None to data. Scans take a larger share of the storage.
 //!
 //! ## When it does not apply
-//! PostgreSQL 18 and later; turning disks; systems without `posix_fadvise`.
+//! PostgreSQL 18 and later; turning disks; systems without `posix_fadvise`. Of a virtual disk that
+//! says it turns only its host knows the truth.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>

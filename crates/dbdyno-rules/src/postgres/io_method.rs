@@ -17,7 +17,8 @@
 //! limits do not allow it: dbdyno never puts it into a plan.
 //!
 //! ## When it does not apply
-//! Before PostgreSQL 18. How sessions wait is known from one look over the sample only.
+//! Before PostgreSQL 18. How sessions wait is known from one look over the sample only; with too few
+//! at work meanwhile it is not assessed.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/18/runtime-config-resource.html>
@@ -59,10 +60,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         _ => return Ok(Outcome::Ok),
     }
     let now = settings::number(postgres, "io_workers")?;
-    let Some(share) = waits::share(postgres, is_read)?.filter(|share| *share > READING_SHARE)
-    else {
+    let share = waits::share(postgres, is_read)?;
+    if share <= READING_SHARE {
         return Ok(Outcome::Ok);
-    };
+    }
     let cpus_fact = machine::cpus(facts);
     let cpus = need(&cpus_fact, "CPUs")?;
     let wanted = io_workers(cpus);

@@ -61,7 +61,7 @@ pub(crate) fn active_backends(facts: &Facts) -> u64 {
     pool.max(seen).min(may_connect).max(1)
 }
 
-/// Storage under the write-ahead log: its own, else the data directory's.
+/// Storage under the write-ahead log; no other stands for it.
 pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
     let host = facts
         .host
@@ -69,11 +69,11 @@ pub(crate) fn wal_storage(facts: &Facts) -> Result<&Storage, String> {
         .ok_or("the server runs on another machine")?;
     host.wal
         .value()
-        .or(host.data.value())
         .ok_or_else(|| host.wal.why_unknown().unwrap_or("unknown").to_owned())
 }
 
-/// Whether the data lies on turning disks; unknown unless every disk under it says so.
+/// Whether the data lies on turning disks; unknown unless every disk under it says so. A virtual
+/// disk that says it turns only shows what the hypervisor left at its default.
 pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
     const NAME: &str = "rotational disks";
     let Some(host) = &facts.host else {
@@ -100,6 +100,14 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
         .filter_map(|device| device.rotational.get())
         .collect();
     if known.contains(&true) {
+        let virtualisation = host.virtualisation.value();
+        if virtualisation.is_none_or(|found| found.kind != "none") {
+            let why = virtualisation.map_or("is not known to be a real one", |_| "is virtual");
+            return Fact::unknown(
+                format!("a disk says that it turns, but the machine {why}: its host decides"),
+                NAME,
+            );
+        }
         return Fact::known(true, "/sys/block/*/queue/rotational");
     }
     if known.is_empty() || known.len() < disks.len() {
@@ -112,7 +120,7 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
 mod tests {
     use super::*;
     use crate::formulas::GIB;
-    use crate::testing::healthy;
+    use crate::testing::{healthy, on_bare_metal};
 
     #[test]
     fn the_user_s_cap_wins_over_the_host() {
@@ -152,6 +160,15 @@ mod tests {
     }
 
     #[test]
+    fn the_datas_volume_does_not_stand_for_the_logs() {
+        let mut facts = healthy();
+        assert!(wal_storage(&facts).is_ok());
+        let unseen = Fact::unknown("permission denied", "/proc/self/mountinfo");
+        facts.host.as_mut().unwrap().wal = unseen;
+        assert_eq!(wal_storage(&facts), Err("permission denied".to_owned()));
+    }
+
+    #[test]
     fn one_silent_disk_leaves_the_medium_unknown_and_one_turning_disk_decides() {
         let mut facts = healthy();
         assert_eq!(rotational(&facts).get(), Some(false));
@@ -170,6 +187,9 @@ mod tests {
         edit(&mut silent, Fact::default());
         assert_eq!(rotational(&silent).get(), None);
         edit(&mut facts, Fact::known(true, "test"));
+        let why = rotational(&facts);
+        assert!(why.why_unknown().is_some_and(|why| why.contains("virtual")));
+        on_bare_metal(&mut facts);
         assert_eq!(rotational(&facts).get(), Some(true));
     }
 

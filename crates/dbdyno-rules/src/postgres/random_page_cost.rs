@@ -16,7 +16,8 @@
 //! None to data. Plans move towards indexes.
 //!
 //! ## When it does not apply
-//! Turning disks; storage that does not say what it is.
+//! Turning disks; storage that does not say what it is, and virtual disks that say they turn: so does
+//! any disk that a hypervisor gives to its guests unless it is told otherwise.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-query.html>
@@ -70,7 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, unknown};
+    use crate::testing::{configure, finding, healthy, ok, on_bare_metal, unknown};
     use dbdyno_model::Fact;
 
     fn with_medium(rotational: Fact<bool>) -> dbdyno_model::Facts {
@@ -93,7 +94,11 @@ mod tests {
 
     #[test]
     fn turning_disks_and_a_value_of_the_owner_s_are_fine() {
-        ok(&RULE, &with_medium(Fact::known(true, "test")));
+        let mut facts = with_medium(Fact::known(true, "test"));
+        // A hypervisor says so of any disk.
+        unknown(&RULE, &facts);
+        on_bare_metal(&mut facts);
+        ok(&RULE, &facts);
         let mut facts = healthy();
         configure(&mut facts, "random_page_cost", "1.1");
         ok(&RULE, &facts);

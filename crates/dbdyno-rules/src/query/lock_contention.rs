@@ -34,7 +34,7 @@ use crate::postgres::settings::SettingEvidence;
 use crate::postgres::waits;
 use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
 use crate::scope::{LISTED, MINUTE_S, ScopeExt, humane_time, in_all};
-use crate::sql::{CostExt, StatementExt, statement};
+use crate::sql::{CostExt, StatementExt, end_session, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "query.lock_contention",
@@ -71,7 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .filter_map(|wait| wait.waiting_s)
         .max_by(f64::total_cmp)
         .filter(|longest| *longest > LONG_S);
-    // None where too few are at work for a share.
+    // Unknown where too few are at work for a share.
     let share = waits::share(postgres, |event| event.starts_with("Lock:"));
     let mut parts = Vec::new();
     if let Some(longest) = longest {
@@ -80,7 +80,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_time(longest)
         ));
     }
-    if let Ok(Some(share)) = &share
+    if let Ok(share) = &share
         && *share > MANY_SHARE
     {
         parts.push(format!(
@@ -132,6 +132,13 @@ fn holder(pid: &u32) -> String {
     }
 }
 
+/// By the time that somebody reads this, the number may be another session's.
+fn still_blocks(pid: u32) -> String {
+    format!(
+        "EXISTS (SELECT FROM pg_locks WHERE NOT granted AND {pid} = ANY (pg_blocking_pids(pid)))"
+    )
+}
+
 /// Sessions at the head of a queue: they block others and wait for nobody.
 fn with_blockers(finding: Finding, now: &LockWaits) -> Finding {
     let mut heads: Vec<u32> = now
@@ -146,7 +153,7 @@ fn with_blockers(finding: Finding, now: &LockWaits) -> Finding {
     heads.iter().take(LISTED).fold(finding, |finding, pid| {
         finding.statement(
             statement(
-                format!("SELECT pg_terminate_backend({pid})"),
+                end_session(*pid, &still_blocks(*pid)),
                 "others wait for it, and it waits for nobody; once its owner agrees",
             )
             .costing("the session's work is rolled back"),
@@ -212,7 +219,7 @@ mod tests {
         insta::assert_snapshot!(found.evidence[1].value, @"waits 30 seconds for transactionid (ShareLock), held by 11, 10");
         assert!(found.evidence[2].value.ends_with("a prepared transaction"));
         assert_eq!(found.statements.len(), 1);
-        assert_eq!(found.statements[0].sql, "SELECT pg_terminate_backend(10)");
+        insta::assert_snapshot!(found.statements[0].sql, @"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 10 AND EXISTS (SELECT FROM pg_locks WHERE NOT granted AND 10 = ANY (pg_blocking_pids(pid)))");
     }
 
     #[test]

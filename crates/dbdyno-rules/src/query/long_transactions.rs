@@ -29,7 +29,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 use crate::scope::{HOUR_S, LISTED, ScopeExt, humane_count, humane_time};
-use crate::sql::{CostExt, StatementExt, identifier, statement};
+use crate::sql::{CostExt, StatementExt, end_transaction, identifier, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "query.long_transactions",
@@ -77,7 +77,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .evidence(format!("session {}", one.pid), described(one), origin)
             .statement(
                 statement(
-                    format!("SELECT pg_terminate_backend({})", one.pid),
+                    end_transaction(one.pid, one.open_s),
                     "once its owner agrees",
                 )
                 .costing("the session's work is rolled back"),
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(
             sql,
             [
-                "SELECT pg_terminate_backend(5)",
-                "SELECT pg_terminate_backend(4)",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 5 AND xact_start <= now() - interval '12600 seconds'",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 4 AND xact_start <= now() - interval '5000 seconds'",
                 "ALTER ROLE \"App\" SET idle_in_transaction_session_timeout = '10min'",
             ]
         );

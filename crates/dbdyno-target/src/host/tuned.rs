@@ -5,10 +5,12 @@ use dbdyno_model::host::{Tuned, TunedSetting};
 
 use super::ini::{self, Entry};
 use super::root::{ReadError, Root};
-use super::sysctl_files::is_of_interest;
+use super::sysctl_files::{is_of_interest, sysctl_lines};
 
 const ACTIVE: &str = "/etc/tuned/active_profile";
 const MAIN: &str = "/etc/tuned/tuned-main.conf";
+/// systemd reads it only where sysctl.d links to it.
+const SYSCTL_CONF: &str = "/etc/sysctl.conf";
 /// Where profiles are looked for, from the one that wins to the one that loses.
 const DIRECTORIES: [&str; 4] = [
     "/etc/tuned/profiles",
@@ -66,9 +68,17 @@ pub(super) fn collect(root: &Root) -> Fact<Tuned> {
         Err(error) => return Fact::unknown(error.to_string(), ACTIVE),
     };
     let main = root.text(MAIN).unwrap_or_default();
+    let sysctl_conf = match root.lossy_text(SYSCTL_CONF) {
+        Ok(text) => sysctl_lines(&text, SYSCTL_CONF),
+        Err(error @ ReadError::Denied) => {
+            return Fact::unknown(format!("{SYSCTL_CONF}: {error}"), ACTIVE);
+        }
+        Err(_) => Vec::new(),
+    };
     let mut tuned = Tuned {
         profile: (!active.is_empty()).then(|| active.join(" ")),
         reapplies_sysctl: reapplies_sysctl(&main),
+        sysctl_conf: sysctl_conf.into_iter().take(MOST_SETTINGS).collect(),
         ..Tuned::default()
     };
     let mut seen = Vec::new();
@@ -142,6 +152,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         write("etc/tuned/active_profile", "child\n");
+        write("etc/sysctl.conf", "# x\nvm.swappiness = 5\nkernel.hostname = x\n");
         write(
             "etc/tuned/child/tuned.conf",
             "[main]\ninclude=parent\n[sysctl]\nvm.swappiness=1\n",
@@ -154,6 +165,8 @@ mod tests {
         let tuned = tuned.value().unwrap();
         assert_eq!(tuned.profile.as_deref(), Some("child"));
         assert_eq!(tuned.missing, ["absent"]);
+        let places: Vec<String> = tuned.sysctl_conf.iter().map(|line| line.place()).collect();
+        assert_eq!(places, ["/etc/sysctl.conf:2"]);
         let swappiness: Vec<&str> = tuned
             .settings
             .iter()

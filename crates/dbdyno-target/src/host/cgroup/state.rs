@@ -1,10 +1,12 @@
 //! What each control group from a process's own to the top counts and allows.
 
+use std::cell::RefCell;
+
 use dbdyno_model::Fact;
 use dbdyno_model::host::Cgroup;
 
 use super::{Groups, Version, byte_limit, counter, throttling};
-use crate::host::root::Root;
+use crate::host::root::{ReadError, Root};
 use crate::host::{pressure, text};
 
 /// `process` is `self` or a number.
@@ -43,11 +45,28 @@ pub(in crate::host) fn collect(root: &Root, process: &str) -> Fact<Vec<Cgroup>> 
 }
 
 fn read(root: &Root, version: Version, directory: &str) -> Cgroup {
-    let file = |name: &str| root.text(&format!("{directory}/{name}")).ok();
+    let unread = RefCell::new(Vec::new());
+    let missed = |name: &str| unread.borrow_mut().push(name.to_owned());
+    let file = |name: &str| match root.text(&format!("{directory}/{name}")) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            // What the kernel does not keep is none; what it does not show may be anything.
+            if !error.is_missing() && !matches!(error, ReadError::Unsupported) {
+                missed(name);
+            }
+            None
+        }
+    };
     let number = |name: &str| file(name).and_then(|text| text::number(&text).ok());
     let count = |name: &str, field: &str| file(name).and_then(|text| counter(&text, field));
     // Counts pids and bytes alike: `max`, or a number.
-    let limit = |name: &str| file(name).and_then(|text| byte_limit(&text).ok().flatten());
+    let limit = |name: &str| {
+        let limit = byte_limit(&file(name)?);
+        limit.unwrap_or_else(|_| {
+            missed(name);
+            None
+        })
+    };
     let (memory, out_of_memory, oom_kills) = match version {
         Version::V1 => (
             number("memory.usage_in_bytes"),
@@ -61,7 +80,7 @@ fn read(root: &Root, version: Version, directory: &str) -> Cgroup {
             count("memory.events", "oom_kill"),
         ),
     };
-    Cgroup {
+    let mut group = Cgroup {
         cgroup: directory.to_owned(),
         memory_bytes: memory,
         out_of_memory,
@@ -70,5 +89,29 @@ fn read(root: &Root, version: Version, directory: &str) -> Cgroup {
         memory_stall: file("memory.pressure").and_then(|text| pressure::stall(&text).ok()),
         tasks: number("pids.current"),
         tasks_max: limit("pids.max"),
+        unread: Vec::new(),
+    };
+    group.unread = unread.take();
+    group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_there_and_cannot_be_read_is_not_none() {
+        let tree = tempfile::tempdir().unwrap();
+        let directory = tree.path().join("g");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("pids.max"), "many\n").unwrap();
+        let group = read(&Root::new(tree.path()), Version::V2, "/g");
+        assert_eq!((group.tasks_max, group.is_unread("pids.max")), (None, true));
+        std::fs::write(directory.join("pids.max"), "max\n").unwrap();
+        let group = read(&Root::new(tree.path()), Version::V2, "/g");
+        assert_eq!(
+            (group.tasks_max, group.is_unread("pids.max")),
+            (None, false)
+        );
     }
 }

@@ -1,0 +1,180 @@
+//! The storage under a database, as far as it was read: what passes on a part says nothing of the rest.
+
+use std::ops::Deref;
+
+use dbdyno_model::Outcome;
+use dbdyno_model::host::{BlockDevice, Host, Storage};
+
+use crate::rule::need_ref;
+
+/// What was read, and the outcome that names what was not.
+#[derive(Debug)]
+pub(crate) struct Seen<T> {
+    pub(crate) all: Vec<T>,
+    unread: Option<Outcome>,
+}
+
+impl<T> Seen<T> {
+    /// What is said of all that was read holds for the whole only where the whole was read.
+    pub(crate) fn or_unread(&self, outcome: Outcome) -> Result<Outcome, Outcome> {
+        match &self.unread {
+            Some(unread) => Err(unread.clone()),
+            None => Ok(outcome),
+        }
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.unread.is_none()
+    }
+
+    pub(crate) fn filter_map<U>(self, choose: impl FnMut(T) -> Option<U>) -> Seen<U> {
+        Seen {
+            all: self.all.into_iter().filter_map(choose).collect(),
+            unread: self.unread,
+        }
+    }
+}
+
+/// A storage, and where its mount was read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mounted<'a> {
+    storage: &'a Storage,
+    pub(crate) origin: &'a str,
+    of: &'static str,
+}
+
+impl Deref for Mounted<'_> {
+    type Target = Storage;
+
+    fn deref(&self) -> &Storage {
+        self.storage
+    }
+}
+
+/// The data directory's storage, and the write-ahead log's where that is another.
+pub(crate) fn storages(host: &Host) -> Result<Seen<Mounted<'_>>, Outcome> {
+    let data = need_ref(&host.data, "storage of the data directory")?;
+    let mut all = vec![Mounted {
+        storage: data,
+        origin: &host.data.origin,
+        of: "data directory",
+    }];
+    let unread = match need_ref(&host.wal, "storage of the write-ahead log") {
+        Ok(wal) => {
+            if wal.mount_point != data.mount_point || wal.source != data.source {
+                all.push(Mounted {
+                    storage: wal,
+                    origin: &host.wal.origin,
+                    of: "write-ahead log",
+                });
+            }
+            None
+        }
+        Err(unread) => Some(unread),
+    };
+    Ok(Seen { all, unread })
+}
+
+/// The block devices under data and write-ahead log, each once, from the top down.
+pub(crate) fn block_devices(host: &Host) -> Result<Seen<&BlockDevice>, Outcome> {
+    let storages = storages(host)?;
+    let mut all: Vec<&BlockDevice> = Vec::new();
+    let mut unread = storages.unread;
+    for mounted in &storages.all {
+        let name = format!("block devices under the {}", mounted.of);
+        match need_ref(&mounted.storage.devices, &name) {
+            Ok(devices) => {
+                for device in devices {
+                    if !all.iter().any(|known| known.name == device.name) {
+                        all.push(device);
+                    }
+                }
+            }
+            Err(why) => unread = unread.or(Some(why)),
+        }
+    }
+    if all.is_empty() {
+        let kind = storages
+            .all
+            .first()
+            .map_or("its storage", |storage| &storage.storage.filesystem);
+        return Err(unread.unwrap_or_else(|| {
+            Outcome::NotApplicable(format!("{kind} shows no block device of its own"))
+        }));
+    }
+    Ok(Seen { all, unread })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{healthy, host};
+    use crate::{catalogue, check};
+    use dbdyno_model::{Fact, Facts};
+
+    const WHY: &str = "permission denied; only root or its owner may look into it";
+
+    fn without_the_log() -> Facts {
+        let mut facts = healthy();
+        host(&mut facts).wal = Fact::unknown(WHY, "/proc/self/mountinfo");
+        facts
+    }
+
+    #[test]
+    fn a_log_beside_the_data_is_the_same_storage_and_an_unread_one_is_none() {
+        let facts = healthy();
+        let seen = storages(facts.host.as_ref().unwrap()).unwrap();
+        assert!(seen.is_whole() && seen.all.len() == 1);
+        assert_eq!(seen.or_unread(Outcome::Ok), Ok(Outcome::Ok));
+
+        let facts = without_the_log();
+        let seen = storages(facts.host.as_ref().unwrap()).unwrap();
+        assert!(!seen.is_whole() && seen.all.len() == 1);
+        let why = format!("storage of the write-ahead log: {WHY}");
+        assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+    }
+
+    #[test]
+    fn devices_of_the_one_do_not_stand_for_those_of_the_other() {
+        let mut facts = healthy();
+        let host = host(&mut facts);
+        host.wal = host.wal.clone().map(|mut wal| {
+            wal.mount_point = "/wal".to_owned();
+            wal.devices = Fact::unknown("no such file", "/sys/dev/block");
+            wal
+        });
+        let seen = block_devices(host).unwrap();
+        assert_eq!(seen.all.len(), 1);
+        let why = "block devices under the write-ahead log: no such file".to_owned();
+        assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+    }
+
+    /// What an ordinary user is told: the server's directory lets nobody else look for the log.
+    #[test]
+    fn no_rule_on_storage_passes_a_log_that_nobody_saw() {
+        let passes = |facts: &Facts| check(facts).passed;
+        let of_storage = |rule: &&str| rule.starts_with("filesystem.");
+        let whole: Vec<&str> = passes(&healthy()).into_iter().filter(of_storage).collect();
+        assert!(whole.contains(&"filesystem.type") && whole.contains(&"filesystem.space"));
+        let part = passes(&without_the_log());
+        assert_eq!(part.iter().copied().find(of_storage), None);
+        assert!(!part.contains(&"kernel.scheduler"));
+        // Nor does any say that there is nothing that it could be about.
+        let about_storage = [
+            "hardware.lvm_alignment",
+            "hardware.parity_raid",
+            "hardware.partition_alignment",
+            "hardware.raid_degraded",
+            "hardware.raid_stripe_cache",
+            "hardware.raid_write_hole",
+        ];
+        let rules = catalogue();
+        for id in about_storage {
+            let rule = rules.iter().find(|rule| rule.id == id).unwrap();
+            match (rule.check)(&without_the_log()) {
+                Outcome::Unknown(why) => assert!(why.ends_with(WHY), "{id}: {why}"),
+                other => panic!("{id}: {other:?}"),
+            }
+        }
+    }
+}
