@@ -17,6 +17,7 @@ mod replication;
 mod sequence;
 mod statement;
 mod table;
+mod tablespace;
 mod transaction;
 
 pub use access::{Access, AccessRule, Reach};
@@ -29,6 +30,7 @@ pub use replication::{Archiver, Receiver, Replay, Replication, Sender};
 pub use sequence::{Sequence, SequenceColumn, Sequences};
 pub use statement::{Statements, TrackedStatement};
 pub use table::{TableTotals, TableUsage};
+pub use tablespace::Tablespace;
 pub use transaction::{HolderKind, OpenTransaction, TransactionIds, XminHolder};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +53,8 @@ pub struct Postgres {
     pub database_counters: Sampled<Vec<DatabaseCounters>>,
     pub tables: Fact<Vec<Table>>,
     pub table_totals: Fact<TableTotals>,
+    /// Those outside of the data directory.
+    pub tablespaces: Fact<Vec<Tablespace>>,
     pub indexes: Fact<Indexes>,
     pub foreign_keys: Fact<ForeignKeys>,
     pub sequences: Fact<Sequences>,

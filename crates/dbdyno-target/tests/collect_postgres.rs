@@ -46,9 +46,28 @@ fn every_major_tells_everything_to_a_superuser() {
             .client()
             .batch_execute("CREATE DATABASE young")
             .unwrap();
+        // Within the data directory, which needs no directory of the server's account elsewhere.
+        let mut admin = running.client();
+        if version(&mut admin).unwrap().major() >= 15 {
+            for sql in [
+                "SET allow_in_place_tablespaces = on",
+                "CREATE TABLESPACE here LOCATION '' WITH (random_page_cost = 2)",
+            ] {
+                admin.batch_execute(sql).unwrap();
+            }
+        }
+        drop(admin);
         std::thread::sleep(Duration::from_millis(50));
         let Collected { postgres, failures } = collect_now(&mut running.client(), 300);
         assert_eq!(failures, [], "{}", postgres.version);
+        let tablespaces = postgres.tablespaces.value().unwrap();
+        if postgres.major() >= 15 {
+            assert_eq!(tablespaces[0].name, "here");
+            assert_eq!(tablespaces[0].option("random_page_cost"), Some("2"));
+            assert!(tablespaces[0].location.starts_with("pg_tblspc/"), "{tablespaces:?}");
+        } else {
+            assert_eq!(tablespaces, &[]);
+        }
         assert_eq!(postgres.missing_privileges, []);
         check_settings(&postgres);
         check_counters_of_all_kinds(&postgres);

@@ -171,6 +171,7 @@ fn alone(postmasters: &[Postmaster], sample: Duration) -> Facts {
             .as_ref()
             .map(|directory| directory.join("pg_wal")),
         server_pid: Some(postmaster.pid),
+        ..HostOptions::default()
     });
     facts::of_host_over(&root, &options.unwrap_or_default(), sample)
 }

@@ -1,6 +1,6 @@
 //! What the machine leaves to this server: memory, CPUs, sessions at work, storage.
 
-use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Storage};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Storage};
 use dbdyno_model::{Fact, Facts};
 
 use crate::neighbours;
@@ -79,8 +79,14 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
     let Some(host) = &facts.host else {
         return Fact::unknown("the server runs on another machine", NAME);
     };
-    let Some(storage) = host.data.value() else {
-        return Fact::unknown(host.data.why_unknown().unwrap_or("unknown"), NAME);
+    turns(host, &host.data)
+}
+
+/// The same of what lies under another directory.
+pub(crate) fn turns(host: &Host, storage: &Fact<Storage>) -> Fact<bool> {
+    const NAME: &str = "rotational disks";
+    let Some(storage) = storage.value() else {
+        return Fact::unknown(storage.why_unknown().unwrap_or("unknown"), NAME);
     };
     let Some(devices) = storage
         .devices

@@ -29,6 +29,7 @@ mod standby;
 mod statements;
 mod statistics_age;
 mod tables;
+mod tablespaces;
 mod text;
 mod timer;
 mod transactions;
@@ -122,6 +123,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
     postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
     postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
+    postgres.tablespaces = reader.read(&tablespaces::SUBJECT, tablespaces::read)?;
     postgres.locales = reader.read(&locales::DATABASES, locales::read_databases)?;
     postgres.collations = reader.read(&locales::COLLATIONS, locales::read_collations)?;
     postgres.activity = activity::read(&mut reader)?;
