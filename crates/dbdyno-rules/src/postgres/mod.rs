@@ -35,6 +35,7 @@ mod observability;
 mod parallel;
 mod password_encryption;
 mod random_page_cost;
+mod recovery;
 pub mod releases;
 mod reserved_connections;
 mod session_timeouts;
