@@ -23,6 +23,7 @@ mod sql;
 mod testing;
 
 pub use catalogue::{Checked, catalogue, check};
+pub use maintenance::next_vacuums;
 pub use neighbours::side_by_side;
 pub use rule::Rule;
 pub use solver::plan;

@@ -101,7 +101,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 /// reloptions keep what was written: every spelling of a boolean.
-fn is_off(value: &str) -> bool {
+pub(super) fn is_off(value: &str) -> bool {
     matches!(
         value.to_ascii_lowercase().as_str(),
         "false" | "off" | "no" | "0" | "f" | "n"

@@ -68,6 +68,7 @@ fn said(facts: &Facts) -> Said {
         plan,
         passed: checked.passed.into_iter().map(str::to_owned).collect(),
         not_applicable: checked.not_applicable,
+        next_vacuums: dbdyno_rules::next_vacuums(facts),
     }
 }
 
