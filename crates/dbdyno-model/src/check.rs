@@ -6,7 +6,7 @@ use crate::facts::CollectorFailure;
 use crate::finding::{Confidence, NotAssessed};
 use crate::plan::Rejected;
 use crate::postgres::MissingPrivilege;
-use crate::{Class, Effect, Evidence, Facts, Needs, Severity};
+use crate::{Class, Effect, Evidence, Facts, FileLines, Needs, Severity};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -100,10 +100,23 @@ pub struct Step {
     pub gives_up: Option<String>,
     /// Each of them does it.
     pub ways: Vec<Way>,
+    /// Lines for files of the host, which stand there before anything is run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileLines>,
+    /// Commands for root's shell, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// Where the present value stands.
     pub place: Option<Place>,
     /// The rule whose value was taken, where it is not the finding's own.
     pub decided_by: Option<String>,
+}
+
+impl Step {
+    /// Whether the owner of the host has lines and commands for it, and not words alone.
+    pub fn can_be_pasted(&self) -> bool {
+        !(self.files.is_empty() && self.commands.is_empty())
+    }
 }
 
 /// A statement, line or instruction that makes the change.

@@ -29,7 +29,7 @@ pub use fact::Fact;
 pub use facts::{Facts, Intent};
 pub use finding::{Effect, Evidence, Finding, Outcome, Recommendation, Severity};
 pub use footprint::Footprint;
-pub use plan::{Change, HostAction, Plan};
+pub use plan::{Change, FileLines, HostAction, Plan};
 pub use run::Run;
 pub use tune::Tune;
 pub use verdict::Verdict;

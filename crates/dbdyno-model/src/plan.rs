@@ -72,8 +72,40 @@ pub struct Rejected {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostAction {
     pub rule: String,
+    /// The same in words.
     pub action: String,
     pub needs: Needs,
+    /// Lines for files, which stand there before anything is run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileLines>,
+    /// Commands for root's shell, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// What it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gives_up: Option<String>,
+}
+
+impl HostAction {
+    /// What words alone can say.
+    pub fn in_words(rule: impl Into<String>, action: impl Into<String>, needs: Needs) -> Self {
+        Self {
+            rule: rule.into(),
+            action: action.into(),
+            needs,
+            files: Vec::new(),
+            commands: Vec::new(),
+            gives_up: None,
+        }
+    }
+}
+
+/// Lines that are to be added to a file, which may not be there yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileLines {
+    pub file: String,
+    pub lines: Vec<String>,
 }
 
 /// Terms of the memory model, in bytes; their sum stays within 0.85 of the memory.

@@ -10,6 +10,7 @@ pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
 mod neighbours;
+mod paste;
 pub mod postgres;
 pub mod query;
 pub mod replication;

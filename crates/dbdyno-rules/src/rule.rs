@@ -163,11 +163,8 @@ impl FindingExt for Finding {
 
     fn host_action(mut self, action: impl Into<String>, needs: Needs) -> Self {
         let rule = self.rule.clone();
-        self.host_actions.push(HostAction {
-            rule,
-            action: action.into(),
-            needs,
-        });
+        self.host_actions
+            .push(HostAction::in_words(rule, action, needs));
         self
     }
 

@@ -4,6 +4,7 @@ use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Raid, Storage};
 use dbdyno_model::{Fact, Facts, Finding, Outcome};
 
 use crate::Rule;
+use crate::paste::tests::assert_pasted;
 
 /// Facts captured from a healthy 2-CPU virtual machine with PostgreSQL 15 at its defaults.
 pub(crate) fn healthy() -> Facts {
@@ -15,7 +16,10 @@ pub(crate) fn healthy() -> Facts {
 
 pub(crate) fn finding(rule: &Rule, facts: &Facts) -> Finding {
     match (rule.check)(facts) {
-        Outcome::Finding(finding) => *finding,
+        Outcome::Finding(finding) => {
+            finding.host_actions.iter().for_each(assert_pasted);
+            *finding
+        }
         other => panic!("{}: expected a finding, got {other:?}", rule.id),
     }
 }

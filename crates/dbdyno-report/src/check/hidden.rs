@@ -9,8 +9,21 @@ const SHOWN_BY: &str = "with --with-names, which shows the name";
 
 /// Makes instructions of the commands that name nobody.
 pub(super) fn mark(step: &mut Step) {
+    let of_files = step
+        .files
+        .iter()
+        .flat_map(|file| std::iter::once(&file.file).chain(&file.lines));
+    // No shell and no file takes brackets like these for anything else.
+    let cannot_be_pasted = of_files.chain(&step.commands).any(|text| {
+        has_standby(text) || STAND_INS.iter().any(|stand_in| text.contains(stand_in))
+    });
+    if cannot_be_pasted {
+        step.files.clear();
+        step.commands.clear();
+    }
     for way in &mut step.ways {
-        if has_stand_in(&way.text) {
+        let is_in_words = cannot_be_pasted && way.kind == WayKind::Action;
+        if is_in_words || has_stand_in(&way.text) {
             way.kind = WayKind::Action;
             way.text = format!("{SHOWN_BY}: {}", way.text);
         }
@@ -75,6 +88,39 @@ mod tests {
         ] {
             assert!(!has_stand_in(shown), "{shown}");
         }
+    }
+
+    #[test]
+    fn lines_that_name_nobody_are_not_there_to_be_pasted() {
+        use dbdyno_model::check::Way;
+        use dbdyno_model::{FileLines, Needs};
+        let mut step = Step {
+            subject: None,
+            current: None,
+            recommended: None,
+            why: None,
+            class: None,
+            needs: Needs::Remount,
+            gives_up: None,
+            ways: vec![Way {
+                kind: WayKind::Action,
+                text: "add noatime to /home/(user)/pg in /etc/fstab".to_owned(),
+            }],
+            files: vec![FileLines {
+                file: "/etc/x".to_owned(),
+                lines: vec!["x = 1".to_owned()],
+            }],
+            commands: vec!["mount -o remount,noatime /home/pg".to_owned()],
+            place: None,
+            decided_by: None,
+        };
+        let shown = step.clone();
+        mark(&mut step);
+        assert_eq!(step, shown);
+        step.commands = vec!["mount -o remount,noatime /home/(user)/pg".to_owned()];
+        mark(&mut step);
+        assert!(!step.can_be_pasted());
+        assert!(step.ways[0].text.starts_with(SHOWN_BY));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A check as Markdown, for an issue or a pull request.
 
 use dbdyno_model::Check;
-use dbdyno_model::check::{Answer, Assessment, Step, WayKind};
+use dbdyno_model::check::{Answer, Assessment, Step, Way, WayKind};
 use dbdyno_model::finding::NotAssessed;
 
 use super::view;
@@ -85,13 +85,21 @@ fn step(step: &Step) -> String {
     if let Some(gives_up) = &step.gives_up {
         parts.push(format!("**Gives up:** {}", text(gives_up)));
     }
-    for way in &step.ways {
+    let said = |way: &&Way| way.kind != WayKind::Action || !step.can_be_pasted();
+    for way in step.ways.iter().filter(said) {
         parts.push(match way.kind {
             WayKind::AlterSystem | WayKind::Statement => block("sql", &way.text),
             WayKind::Manager => block("sh", &way.text),
             WayKind::Conf => format!("or in its file: {}", code(&way.text)),
             WayKind::Action => format!("Do: {}", code(&way.text)),
         });
+    }
+    for file in &step.files {
+        parts.push(format!("In {}:", code(&file.file)));
+        parts.push(block("", &file.lines.join("\n")));
+    }
+    if !step.commands.is_empty() {
+        parts.push(block("sh", &step.commands.join("\n")));
     }
     if let Some(place) = &step.place {
         parts.push(format!("It stands at {}.", code(&view::place(place))));

@@ -141,9 +141,11 @@ fn step_lines(step: &Step, width: usize, style: Style) -> Vec<String> {
     if let Some(gives_up) = &step.gives_up {
         lines.extend(hang(&format!("{indent}gives up: "), gives_up, width));
     }
-    for way in &step.ways {
+    let said = |way: &&Way| way.kind != WayKind::Action || !step.can_be_pasted();
+    for way in step.ways.iter().filter(said) {
         lines.extend(way_lines(way, width));
     }
+    lines.extend(pasted(step, width));
     if let Some(place) = &step.place {
         let text = format!("it stands at {}", view::place(place));
         lines.extend(hang(indent, &text, width));
@@ -163,6 +165,22 @@ fn way_lines(way: &Way, width: usize) -> Vec<String> {
         WayKind::Conf => vec![format!("{indent}  or in its file: {}", clean(&way.text))],
         WayKind::Action => hang(&format!("{indent}do: "), &way.text, width),
     }
+}
+
+/// Lines of files and commands stand alone on their lines, to be copied as they are.
+fn pasted(step: &Step, width: usize) -> Vec<String> {
+    let indent = indent(width);
+    let mut lines = Vec::new();
+    let line = |text: &String| format!("{indent}  {}", clean(text));
+    for file in &step.files {
+        lines.push(format!("{indent}in {}:", clean(&file.file)));
+        lines.extend(file.lines.iter().map(line));
+    }
+    if !step.commands.is_empty() {
+        lines.push(format!("{indent}run:"));
+        lines.extend(step.commands.iter().map(line));
+    }
+    lines
 }
 
 /// What follows the findings of one server.
@@ -235,6 +253,7 @@ fn painted(lines: &[String], role: Role, style: Style) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use dbdyno_model::FileLines;
     use dbdyno_model::finding::NotAssessed;
 
     use super::*;
@@ -301,6 +320,37 @@ mod tests {
                 statements.contains(&"ALTER SYSTEM SET shared_buffers = '6016MB';"),
                 "{page}"
             );
+        }
+    }
+
+    #[test]
+    fn what_the_owner_of_the_host_pastes_is_whole_lines_at_any_width() {
+        let mut check = testing::check();
+        let answers = &mut check.assessments[0].findings;
+        let answer = answers
+            .iter_mut()
+            .find(|answer| answer.rule == "kernel.swappiness")
+            .unwrap();
+        let step = &mut answer.steps[0];
+        step.files = vec![FileLines {
+            file: "/etc/sysctl.d/90-dbdyno.conf".to_owned(),
+            lines: vec!["vm.swappiness = 1".to_owned()],
+        }];
+        step.commands = vec!["sysctl -p /etc/sysctl.d/90-dbdyno.conf".to_owned()];
+        step.gives_up = Some("nothing".to_owned());
+        for width in [40, 80, 120] {
+            let page = check_page(&check, width, Style::Plain);
+            let lines: Vec<&str> = page.lines().map(str::trim).collect();
+            let expected = [
+                "in /etc/sysctl.d/90-dbdyno.conf:",
+                "vm.swappiness = 1",
+                "run:",
+                "sysctl -p /etc/sysctl.d/90-dbdyno.conf",
+            ];
+            let at = lines.iter().position(|line| *line == expected[0]).unwrap();
+            assert_eq!(lines[at..at + expected.len()], expected, "{page}");
+            assert!(lines.contains(&"gives up: nothing"), "{page}");
+            assert!(!page.contains("do: vm.swappiness"), "{page}");
         }
     }
 

@@ -44,6 +44,8 @@ fn setting(finding: &Finding, server: Option<&Postgres>, change: &Change) -> Ste
         needs: change.needs,
         gives_up: change.gives_up.clone(),
         ways: ways(change, server),
+        files: Vec::new(),
+        commands: Vec::new(),
         place: place(server, &change.setting),
         decided_by: (change.rule != finding.rule).then(|| change.rule.clone()),
     }
@@ -93,11 +95,13 @@ fn host(finding: &Finding, action: &HostAction) -> Step {
         why: None,
         class: None,
         needs: action.needs,
-        gives_up: None,
+        gives_up: action.gives_up.clone(),
         ways: vec![Way {
             kind: WayKind::Action,
             text: action.action.clone(),
         }],
+        files: action.files.clone(),
+        commands: action.commands.clone(),
         place: None,
         decided_by: None,
     }
@@ -116,6 +120,8 @@ fn sql(statement: &Statement) -> Step {
             kind: WayKind::Statement,
             text: format!("{};", statement.sql),
         }],
+        files: Vec::new(),
+        commands: Vec::new(),
         place: None,
         decided_by: None,
     }
@@ -167,7 +173,7 @@ mod tests {
     use super::*;
     use crate::check::testing;
     use dbdyno_model::check::Answer;
-    use dbdyno_model::{Class, Needs};
+    use dbdyno_model::{Class, FileLines, Needs};
 
     fn answer(rule: &str) -> Answer {
         let check = testing::check();
@@ -276,6 +282,24 @@ mod tests {
         assert_eq!(steps[0].ways[0].kind, WayKind::Action);
         assert!(steps[0].ways[0].text.starts_with("with --with-names"));
         assert_eq!(steps[1].ways[0].kind, WayKind::Statement);
+    }
+
+    #[test]
+    fn what_the_owner_of_the_host_pastes_is_handed_on_with_its_price() {
+        let mut finding = testing::findings().remove(0);
+        finding.recommendations.clear();
+        let mut action = HostAction::in_words("kernel.x", "vm.x = 1 in /etc/x", Needs::Online);
+        action.files = vec![FileLines {
+            file: "/etc/x".to_owned(),
+            lines: vec!["vm.x = 1".to_owned()],
+        }];
+        action.commands = vec!["sysctl -p /etc/x".to_owned()];
+        action.gives_up = Some("some memory".to_owned());
+        finding.host_actions = vec![action.clone()];
+        let step = steps(&finding, None, &Plan::default()).remove(0);
+        assert!(step.can_be_pasted());
+        assert_eq!((step.files, step.commands), (action.files, action.commands));
+        assert_eq!(step.gives_up, action.gives_up);
     }
 
     #[test]

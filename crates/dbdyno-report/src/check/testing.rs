@@ -182,11 +182,7 @@ fn recommendation(setting: &str, value: &str) -> Recommendation {
 }
 
 fn action(rule: &str, action: &str, needs: Needs) -> HostAction {
-    HostAction {
-        rule: rule.to_owned(),
-        action: action.to_owned(),
-        needs,
-    }
+    HostAction::in_words(rule, action, needs)
 }
 
 fn plan() -> Plan {

@@ -68,17 +68,16 @@ pub(crate) fn plan() -> Plan {
             why: "the memory model allows 41MB at 100 connections".to_owned(),
         }],
         host_actions: vec![
-            HostAction {
-                rule: "kernel.swappiness".to_owned(),
-                action: "vm.swappiness = 1 in /etc/sysctl.d/90-dbdyno.conf".to_owned(),
-                needs: Needs::Online,
-            },
-            HostAction {
-                rule: "kernel.thp".to_owned(),
-                action: "transparent_hugepage=madvise on the kernel's command line, in GRUB_CMDLINE_LINUX of /etc/default/grub"
-                    .to_owned(),
-                needs: Needs::Reboot,
-            },
+            HostAction::in_words(
+                "kernel.swappiness",
+                "vm.swappiness = 1 in /etc/sysctl.d/90-dbdyno.conf",
+                Needs::Online,
+            ),
+            HostAction::in_words(
+                "kernel.thp",
+                "transparent_hugepage=madvise on the kernel's command line, in GRUB_CMDLINE_LINUX of /etc/default/grub",
+                Needs::Reboot,
+            ),
         ],
         not_assessed: vec![
             gap("hardware.smart", "smartctl is not installed"),
@@ -125,11 +124,11 @@ pub(crate) fn findings() -> Vec<Finding> {
         "vm.swappiness is 60: the kernel may swap the server's memory out to keep page cache",
         &[("vm.swappiness", "60", "/proc/sys/vm/swappiness")],
     );
-    swappiness.host_actions = vec![HostAction {
-        rule: "kernel.swappiness".to_owned(),
-        action: "vm.swappiness = 1 in /etc/sysctl.d/90-dbdyno.conf".to_owned(),
-        needs: Needs::Online,
-    }];
+    swappiness.host_actions = vec![HostAction::in_words(
+        "kernel.swappiness",
+        "vm.swappiness = 1 in /etc/sysctl.d/90-dbdyno.conf",
+        Needs::Online,
+    )];
     vec![
         finding(
             "postgres.jit",

@@ -230,11 +230,9 @@ fn findings(like: &Finding) -> Vec<Finding> {
             finding.severity = *severity;
             finding.message = (*message).to_owned();
             if !action.is_empty() {
-                finding.host_actions.push(HostAction {
-                    rule: (*rule).to_owned(),
-                    action: (*action).to_owned(),
-                    needs: *needs,
-                });
+                finding
+                    .host_actions
+                    .push(HostAction::in_words(*rule, *action, *needs));
             }
             finding
         })

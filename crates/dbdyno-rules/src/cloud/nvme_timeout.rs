@@ -28,6 +28,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, need_ref, settle};
 use crate::seen::block_devices;
 
@@ -88,6 +89,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              update-grub (grub2-mkconfig) and reboot",
             Needs::Reboot,
         )
+        .costing("a disk that is really dead hangs the server instead of failing it")
         .into_outcome())
 }
 

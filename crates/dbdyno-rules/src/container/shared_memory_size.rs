@@ -28,6 +28,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
 };
@@ -77,24 +78,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let wanted = (at_once * (per_gather + 1.0) * hash) as u64;
     // In whole MiB, as the options want it.
     let wanted_mib = wanted.max(LEAST_BYTES).div_ceil(MIB);
-    let (action, needs) = if host.container.get() == Some(false) {
-        (
-            format!(
-                "mount -o remount,size={wanted_mib}m /dev/shm, and size={wanted_mib}m for /dev/shm \
-                 in /etc/fstab"
-            ),
-            Needs::Online,
-        )
-    } else {
-        (
-            format!(
-                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
-                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
-            ),
-            Needs::Restart,
-        )
-    };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "/dev/shm has {}: parallel queries ({per_gather} workers each, {workers} in all) fail \
              when their hash tables fill it",
@@ -102,9 +86,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("/dev/shm", bytes, &fact.origin)
-        .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings")
-        .host_action(action, needs)
-        .into_outcome())
+        .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings");
+    let finding = if host.container.get() == Some(false) {
+        let command = format!("mount -o remount,size={wanted_mib}m /dev/shm");
+        finding
+            .host_action(&command, Needs::Online)
+            .run([command])
+            .host_action(
+                format!("and for the next boot: size={wanted_mib}m for /dev/shm in /etc/fstab"),
+                Needs::Online,
+            )
+    } else {
+        finding.host_action(
+            format!(
+                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
+                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
+            ),
+            Needs::Restart,
+        )
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]

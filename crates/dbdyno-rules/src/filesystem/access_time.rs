@@ -24,6 +24,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, settle};
 use crate::seen::storages;
 
@@ -66,6 +67,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .host_action(
             format!("add noatime to {mount} in /etc/fstab, then: mount -o remount,noatime {mount}"),
             Needs::Remount,
+        )
+        .run([format!("mount -o remount,noatime {}", word(mount))])
+        .host_action(
+            format!("and for the next boot: add noatime to the options of {mount} in /etc/fstab"),
+            Needs::Online,
         )
         .into_outcome())
 }

@@ -28,6 +28,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::stripe;
 use crate::formulas::storage::ext4_units;
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
 use crate::seen::storages;
 
@@ -101,6 +102,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 ),
                 Needs::Remount,
             )
+            .run([format!(
+                "tune2fs -E stride={stride},stripe_width={width} {}",
+                word(&storage.source)
+            )])
             .into_outcome());
     }
     if seen_any {

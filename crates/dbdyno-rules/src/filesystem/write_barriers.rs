@@ -28,6 +28,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, Storage};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, kernel_version, settle};
 use crate::seen::storages;
 
@@ -81,6 +82,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .host_action(
                 format!("remove {option} from /etc/fstab, then: mount -o remount,{back} {mount}"),
                 Needs::Remount,
+            )
+            .run([format!("mount -o remount,{back} {}", word(mount))])
+            .costing("commits become as slow as the drive's flush really is")
+            .host_action(
+                format!("and for the next boot: remove {option} from the line of {mount} in /etc/fstab"),
+                Needs::Online,
             )
             .into_outcome());
     }

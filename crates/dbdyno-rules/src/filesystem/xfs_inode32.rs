@@ -25,6 +25,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
 use crate::seen::storages;
 
@@ -78,6 +79,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                      remount,inode64 {mount}"
                 ),
                 Needs::Remount,
+            )
+            .run([format!("mount -o remount,inode64 {}", word(mount))])
+            .host_action(
+                format!("and for the next boot: inode64 for inode32 of {mount} in /etc/fstab"),
+                Needs::Online,
             )
             .into_outcome());
     }

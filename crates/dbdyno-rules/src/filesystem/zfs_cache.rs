@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
 use crate::seen::storages;
 use crate::solver::memory_with;
@@ -44,6 +45,7 @@ pub(super) const RULE: Rule = Rule {
 /// Tenths of the memory that the two may have together.
 const MOST_TENTHS: u64 = 9;
 const LEAST_CACHE_BYTES: u64 = 64 << 20;
+const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -75,15 +77,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     }
     let left = most.saturating_sub(wants);
-    let action = if left < LEAST_CACHE_BYTES {
-        "lower shared_buffers first: they leave no room for any cache of ZFS's".to_owned()
-    } else {
-        format!(
-            "echo {left} > /sys/module/zfs/parameters/zfs_arc_max, and to keep it: options zfs \
-             zfs_arc_max={left} in /etc/modprobe.d/zfs.conf"
-        )
-    };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "ZFS may cache {} and the server's settings may take {}, of {} memory",
             humane_bytes(cache),
@@ -92,8 +86,24 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("c_max", cache, &host.zfs_cache_max_bytes.origin)
-        .evidence("MemTotal", total, &host.memory.total_bytes.origin)
-        .host_action(action, Needs::Online)
+        .evidence("MemTotal", total, &host.memory.total_bytes.origin);
+    if left < LEAST_CACHE_BYTES {
+        let words = "lower shared_buffers first: they leave no room for any cache of ZFS's";
+        return Ok(finding.host_action(words, Needs::Restart).into_outcome());
+    }
+    Ok(finding
+        .host_action(
+            format!(
+                "echo {left} > {PARAMETER}, and to keep it: options zfs zfs_arc_max={left} in \
+                 /etc/modprobe.d/90-dbdyno.conf"
+            ),
+            Needs::Online,
+        )
+        .file(
+            "/etc/modprobe.d/90-dbdyno.conf",
+            [format!("options zfs zfs_arc_max={left}")],
+        )
+        .run([format!("echo {left} > {PARAMETER}")])
         .into_outcome())
 }
 

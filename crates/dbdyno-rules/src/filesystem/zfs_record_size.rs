@@ -30,6 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::PAGE_BYTES;
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -78,6 +79,18 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "zfs set recordsize=32K compression=lz4 {}, then stop the server, copy {} within \
                  the dataset and put the copy in its place",
                 data.source, data.path
+            ),
+            Needs::Migration,
+        )
+        .run([format!(
+            "zfs set recordsize=32K compression=lz4 {}",
+            word(&data.source)
+        )])
+        .host_action(
+            format!(
+                "then, since it acts on new files alone: stop the server, copy {} within the dataset \
+                 and put the copy in its place",
+                data.path
             ),
             Needs::Migration,
         )

@@ -12,8 +12,10 @@
 //! set it.
 //!
 //! ## What to do
-//! Choose the governor `performance`, by tuned or cpupower; where the processor scales itself, the
-//! energy preference `performance`.
+//! Choose the governor `performance`; where the processor scales itself, the energy preference
+//! `performance`. Where tuned is active, by a profile beside the present one that holds nothing else,
+//! else by a unit at boot. Stock profiles for throughput do more than that: see
+//! kernel.tuned_conflict.
 //!
 //! ## Risk
 //! None to data. Power and heat.
@@ -30,8 +32,9 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -53,6 +56,8 @@ const SET_BY_PROGRAM: &str = "userspace";
 /// Drivers under which the processor chooses its clock.
 const SELF_SCALING: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 const FAST: [&str; 2] = ["performance", "balance_performance"];
+const PROFILE_FILE: &str = "/etc/tuned/dbdyno-cpu/tuned.conf";
+const UNIT_FILE: &str = "/etc/systemd/system/dbdyno-cpu.service";
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -78,19 +83,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         } else {
             "the clock rises only after load was seen"
         };
-        return Ok(RULE
+        let finding = RULE
             .finding(format!("the CPU frequency governor is {slow}: {clock}"))
             .evidence(
                 "scaling_governor",
                 governors.join(", "),
                 &host.governors.origin,
-            )
-            .host_action(
-                "tuned-adm profile throughput-performance, or cpupower frequency-set -g \
-                 performance",
-                Needs::Online,
-            )
-            .into_outcome());
+            );
+        return Ok(kept_at_performance(finding, host, "scaling_governor").into_outcome());
     }
     match governors.iter().find(|name| *name != "performance") {
         None if !governors.is_empty() => Ok(Outcome::Ok),
@@ -104,10 +104,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 /// What `powersave` means depends on who carries it out.
 fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
     let drivers = need_ref(&host.frequency_drivers, "scaling_driver")?;
-    let finding = if drivers
+    let scales_itself = drivers
         .iter()
-        .all(|driver| SELF_SCALING.contains(&driver.as_str()))
-    {
+        .all(|driver| SELF_SCALING.contains(&driver.as_str()));
+    let finding = if scales_itself {
         let preferences = need_ref(&host.energy_preferences, "energy_performance_preference")?;
         let slow = preferences
             .iter()
@@ -123,12 +123,6 @@ fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
             preferences.join(", "),
             &host.energy_preferences.origin,
         )
-        .host_action(
-            "echo performance | tee \
-             /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference, and to keep \
-             it: tuned-adm profile throughput-performance",
-            Needs::Online,
-        )
     } else {
         RULE.finding(format!(
             "the CPU frequency governor is {governor} under {}: the clock stays at its lowest",
@@ -139,19 +133,78 @@ fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
             drivers.join(", "),
             &host.frequency_drivers.origin,
         )
-        .host_action(
-            "tuned-adm profile throughput-performance, or cpupower frequency-set -g performance",
-            Needs::Online,
-        )
     };
-    Ok(finding.into_outcome())
+    let file = if scales_itself {
+        "energy_performance_preference"
+    } else {
+        "scaling_governor"
+    };
+    Ok(kept_at_performance(finding, host, file).into_outcome())
+}
+
+/// Sets it and nothing else: a stock profile of tuned's for throughput brings read-ahead, limits on
+/// dirty pages and more with it.
+fn kept_at_performance(finding: Finding, host: &Host, file: &str) -> Finding {
+    let profile = host.tuned.value().and_then(|tuned| {
+        let names: Vec<String> = tuned.profile.as_ref()?.split(' ').map(word).collect();
+        Some(names.join(" "))
+    });
+    let finding = match profile {
+        Some(profile) => {
+            let name = match file {
+                "scaling_governor" => "governor",
+                other => other,
+            };
+            finding
+                .host_action(
+                    format!(
+                        "[cpu] {name}=performance in {PROFILE_FILE}, beside the profile {profile}: \
+                         tuned-adm profile {profile} dbdyno-cpu"
+                    ),
+                    Needs::Online,
+                )
+                .file(
+                    PROFILE_FILE,
+                    [
+                        "[main]".to_owned(),
+                        "summary=the clock alone".to_owned(),
+                        "[cpu]".to_owned(),
+                        format!("{name}=performance"),
+                    ],
+                )
+                .run([format!("tuned-adm profile {profile} dbdyno-cpu")])
+        }
+        None => {
+            let set = format!("echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/{file}");
+            finding
+                .host_action(
+                    format!("{set}, at each boot by the unit {UNIT_FILE}"),
+                    Needs::Online,
+                )
+                .file(
+                    UNIT_FILE,
+                    [
+                        "[Service]".to_owned(),
+                        "Type=oneshot".to_owned(),
+                        format!("ExecStart=/bin/sh -c '{set}'"),
+                        "[Install]".to_owned(),
+                        "WantedBy=multi-user.target".to_owned(),
+                    ],
+                )
+                .run([
+                    "systemctl daemon-reload",
+                    "systemctl enable --now dbdyno-cpu.service",
+                ])
+        }
+    };
+    finding.costing("power and heat")
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, unknown};
-    use dbdyno_model::host::Virtualisation;
+    use dbdyno_model::host::{Tuned, Virtualisation};
     use dbdyno_model::{Fact, Facts};
 
     fn with_governors(names: &[&str]) -> Facts {
@@ -165,6 +218,31 @@ mod tests {
     fn one_load_driven_governor_is_enough() {
         let finding = finding(&RULE, &with_governors(&["performance", "schedutil"]));
         insta::assert_snapshot!(finding.message, @"the CPU frequency governor is schedutil: the clock rises only after load was seen");
+    }
+
+    /// Nothing that other rules on this kernel would warn of afterwards.
+    #[test]
+    fn the_clock_alone_is_changed_beside_the_profile_that_is_there() {
+        let mut facts = with_governors(&["schedutil"]);
+        let alone = finding(&RULE, &facts).host_actions.remove(0);
+        assert_eq!(alone.files[0].file, "/etc/systemd/system/dbdyno-cpu.service");
+        let tuned = Tuned {
+            profile: Some("postgresql mine".to_owned()),
+            ..Tuned::default()
+        };
+        facts.host.as_mut().unwrap().tuned = Fact::known(tuned, "/etc/tuned/active_profile");
+        let beside = finding(&RULE, &facts).host_actions.remove(0);
+        assert_eq!(
+            beside.commands,
+            ["tuned-adm profile postgresql mine dbdyno-cpu"]
+        );
+        assert_eq!(beside.files[0].lines[2..], ["[cpu]", "governor=performance"]);
+        let slow = powersave("intel_pstate", &["power"]);
+        let own = finding(&RULE, &slow).host_actions.remove(0);
+        assert!(own.files[0].lines[2].contains("policy*/energy_performance_preference"));
+        for action in [alone, beside, own] {
+            assert!(!action.action.contains("throughput"), "{}", action.action);
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, NumaNode, VmStat};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -165,7 +166,10 @@ fn interleave(finding: Finding, host: &Host) -> Finding {
         ),
         None => "start the server under: numactl --interleave=all".to_owned(),
     };
-    finding.host_action(action, Needs::Restart)
+    finding
+        .host_action(action, Needs::Restart)
+        .unit(host, ["NUMAPolicy=interleave", "NUMAMask=all"])
+        .costing("backends that would have stayed on one node lose a little")
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::{Array, arrays};
+use crate::paste::{PasteExt, word};
 use crate::rule::{FindingExt, Rule, need, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -100,10 +101,12 @@ fn degraded(array: &Array<'_>, missing: u64) -> Result<Outcome, Outcome> {
         .keeps_data()
         .evidence("degraded", missing, &array.raid.degraded_disks.origin)
         .host_action(
-            format!(
-                "mdadm --detail /dev/{name} names the missing disk; put a new one in and add it: \
-                 mdadm /dev/{name} --add /dev/NEW"
-            ),
+            format!("see which disk is missing: mdadm --detail /dev/{name}"),
+            Needs::Online,
+        )
+        .run([format!("mdadm --detail {}", word(&format!("/dev/{name}")))])
+        .host_action(
+            format!("put a new disk in and add it: mdadm /dev/{name} --add, with its name"),
             Needs::Online,
         );
     if let Some(action) = action {
@@ -142,7 +145,11 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"md0 (RAID 6) lacks 1 of 6 disks and is being rebuilt");
         assert_eq!(finding.severity, Severity::Critical);
         assert_eq!(finding.effect, Effect::Durability);
-        assert_eq!(finding.host_actions.len(), 2);
+        assert_eq!(finding.host_actions.len(), 3);
+        assert_eq!(
+            finding.host_actions[0].commands,
+            ["mdadm --detail /dev/md0"]
+        );
     }
 
     #[test]

@@ -23,10 +23,11 @@
 //! - <https://docs.kernel.org/admin-guide/md.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::arrays::parity_arrays;
 use crate::formulas::storage::stripe_cache_bytes;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, humane_bytes, need, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -80,15 +81,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 size,
                 &array.raid.stripe_cache_size.origin,
             )
-            .host_action(
-                format!(
-                    "SUBSYSTEM==\"block\", KERNEL==\"{name}\", ACTION==\"add|change\", \
-                     ATTR{{md/stripe_cache_size}}=\"{wanted}\" in \
-                     /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger (takes {} of memory)",
-                    humane_bytes(memory)
-                ),
-                Needs::Online,
-            )
+            .udev(name, "md/stripe_cache_size", wanted)
+            .costing(format!("{} of memory", humane_bytes(memory)))
             .into_outcome());
     }
     arrays.or_unread(Outcome::Ok)
@@ -113,9 +107,10 @@ mod tests {
     fn a_full_cache_is_found() {
         let finding = finding(&RULE, &with_cache(250, 256));
         insta::assert_snapshot!(finding.message, @"250 of 256 entries of the stripe cache of md0 are in use: writes wait for a free one");
-        let action = &finding.host_actions[0].action;
-        assert!(action.contains("ATTR{md/stripe_cache_size}=\"4096\""));
-        assert!(action.ends_with("(takes 96 MiB of memory)"));
+        let action = &finding.host_actions[0];
+        let line = &action.files[0].lines[0];
+        assert!(line.ends_with("ATTR{md/stripe_cache_size}=\"4096\""));
+        assert_eq!(action.gives_up.as_deref(), Some("96 MiB of memory"));
     }
 
     #[test]

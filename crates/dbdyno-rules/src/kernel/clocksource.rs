@@ -26,6 +26,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -38,6 +39,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const SLOW: [&str; 4] = ["hpet", "acpi_pm", "pit", "jiffies"];
+
+const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -64,6 +67,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource where \
              available_clocksource lists it, and clocksource=tsc on the kernel's command line",
             Needs::Online,
+        )
+        .run([format!(
+            "grep -qw tsc {CLOCKS}/available_clocksource && echo tsc > {CLOCKS}/current_clocksource"
+        )])
+        .host_action(
+            "and to keep it, where that succeeded: clocksource=tsc on the kernel's command line",
+            Needs::Reboot,
         )
         .into_outcome())
 }

@@ -25,7 +25,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::assignments;
+use super::owners::{Assignment, assignments, commented};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, kernel_version, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -62,9 +63,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "Linux {release} still has them"
         )));
     }
-    let mut places: Vec<String> = all
+    let gone: Vec<&Assignment> = all
         .iter()
         .filter(|one| GONE.contains(&one.name.as_str()))
+        .collect();
+    let mut places: Vec<String> = gone
+        .iter()
         .map(|one| format!("{} ({})", one.name, one.place))
         .collect();
     places.sort();
@@ -79,6 +83,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .evidence("kernel release", release, &host.kernel_release.origin)
         .host_action(format!("remove {}", places.join(", ")), Needs::Online)
+        .run(commented(&gone))
         .into_outcome())
 }
 

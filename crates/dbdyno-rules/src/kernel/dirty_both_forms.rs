@@ -27,6 +27,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{Assignment, assignments};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -78,6 +79,7 @@ fn both(winner: &Assignment, loser: &Assignment) -> Outcome {
         format!("remove {} from {}", loser.name, loser.place),
         Needs::Online,
     )
+    .run(loser.commented())
     .into_outcome()
 }
 
@@ -100,6 +102,10 @@ mod tests {
         assert_eq!(
             finding.host_actions[0].action,
             "remove vm.dirty_bytes from /etc/sysctl.d/50-site.conf:1"
+        );
+        assert_eq!(
+            finding.host_actions[0].commands,
+            ["sed -i '1{/vm.dirty_bytes/s/^/# /;}' /etc/sysctl.d/50-site.conf"]
         );
     }
 

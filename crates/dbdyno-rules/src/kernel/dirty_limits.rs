@@ -31,6 +31,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -48,8 +49,10 @@ pub(super) const RULE: Rule = Rule {
 const MOST_BYTES: u64 = 2 << 30;
 
 /// What both rules on dirty limits recommend while the write speed is unknown (tuned's values).
-pub(super) const LINES: &str = "vm.dirty_background_bytes = 67108864 and vm.dirty_bytes = \
-                                536870912 in /etc/sysctl.d/90-dbdyno.conf";
+pub(super) const WANTED: [(&str, u64); 2] = [
+    ("vm.dirty_background_bytes", 64 << 20),
+    ("vm.dirty_bytes", 512 << 20),
+];
 
 /// One of the two limits in the form that is in force.
 #[derive(Clone, Copy)]
@@ -129,7 +132,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             &host.vmstat.after.origin,
         );
     }
-    Ok(finding.host_action(LINES, Needs::Online).into_outcome())
+    Ok(finding.sysctl(&WANTED, Needs::Online).into_outcome())
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::dirty_limits::{LINES, Limit};
+use super::dirty_limits::{Limit, WANTED};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -47,10 +48,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(RULE
             .finding("vm.dirty_writeback_centisecs is 0: old pages are never written by age")
             .evidence("vm.dirty_writeback_centisecs", wake_up, origin)
-            .host_action(
-                "vm.dirty_writeback_centisecs = 500 in /etc/sysctl.d/90-dbdyno.conf",
-                Needs::Online,
-            )
+            .sysctl(&[("vm.dirty_writeback_centisecs", 500)], Needs::Online)
             .into_outcome());
     }
     let foreground = Limit::read(host, "vm.dirty")?;
@@ -72,7 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .evidence("vm.dirty_background", background.words(), "/proc/sys/vm")
         .evidence("vm.dirty", foreground.words(), "/proc/sys/vm")
-        .host_action(LINES, Needs::Online)
+        .sysctl(&WANTED, Needs::Online)
         .into_outcome())
 }
 

@@ -28,7 +28,8 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_legacy::mapped;
-use super::huge_pages_size::{Pool, pages_needed};
+use super::huge_pages_size::{Pool, TAKEN, pages_needed};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -84,27 +85,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let idle = pool.idle();
     let page = humane_bytes(pool.page_bytes);
-    let (wants, action) = match needed {
-        Ok((pages, wanted)) if wanted > idle => (
-            format!(", and the server needs {pages}"),
-            format!(
-                "vm.nr_hugepages = {} in /etc/sysctl.d/90-dbdyno.conf, then restart the server",
-                pool.used().saturating_add(wanted)
-            ),
-        ),
-        Ok((pages, _)) => (
-            format!(", and the server needs {pages}"),
-            "restart the server; if it falls back again, raise the hugetlb limit of its cgroup"
-                .to_owned(),
-        ),
-        Err(_) => (
-            String::new(),
-            "run check as root or as the server's user, who see how large its shared mapping is: \
-             that gives the number"
-                .to_owned(),
-        ),
+    let wants = match &needed {
+        Ok((pages, _)) => format!(", and the server needs {pages}"),
+        Err(_) => String::new(),
     };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "huge_pages = try fell back to 4 KiB pages: {idle} of {} huge pages of {page} are \
              idle{wants}",
@@ -115,9 +100,25 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             pool.total,
             &memory.huge_pages_total.origin,
         )
-        .evidence("idle huge pages", idle, &memory.huge_pages_free.origin)
-        .host_action(action, Needs::Restart)
-        .into_outcome())
+        .evidence("idle huge pages", idle, &memory.huge_pages_free.origin);
+    let finding = match needed {
+        Ok((_, wanted)) if wanted > idle => {
+            let pages = pool.used().saturating_add(wanted);
+            finding
+                .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
+                .costing(TAKEN)
+        }
+        Ok(_) => finding.host_action(
+            "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",
+            Needs::Restart,
+        ),
+        Err(_) => finding.host_action(
+            "run check as root or as the server's user, who see how large its shared mapping is: \
+             that gives the number",
+            Needs::Online,
+        ),
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]

@@ -29,8 +29,9 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::huge_pages_size::Pool;
+use super::huge_pages_size::{Pool, TAKEN};
 use crate::formulas::memory::{huge_pages_for, page_table_saving_bytes};
+use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, need_ref, server, setting_number, setting_text,
     settle,
@@ -132,13 +133,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             pool.total,
             &memory.huge_pages_total.origin,
         )
-        .host_action(
-            format!(
-                "vm.nr_hugepages = {wanted} in /etc/sysctl.d/90-dbdyno.conf, then restart the \
-                 server and look that HugePages_Rsvd is above 0"
-            ),
-            Needs::Restart,
-        )
+        .sysctl(&[("vm.nr_hugepages", wanted)], Needs::Restart)
+        .costing(TAKEN)
         .into_outcome())
 }
 

@@ -31,6 +31,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::memory::page_table_saving_bytes;
 use crate::neighbours;
+use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
 };
@@ -46,6 +47,8 @@ pub(super) const RULE: Rule = Rule {
 
 const LARGE_BUFFERS_BYTES: u64 = 8 << 30;
 const PAGE_TABLES_SHARE: f64 = 0.02;
+/// What reserved pages cost.
+pub(super) const TAKEN: &str = "the reserved pages are lost to page cache and processes";
 
 /// The host's huge pages of the default size.
 pub(super) struct Pool {
@@ -160,13 +163,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding
     };
     Ok(finding
-        .host_action(
-            format!(
-                "vm.nr_hugepages = {in_all} in /etc/sysctl.d/90-dbdyno.conf, then restart the \
-                 server"
-            ),
-            Needs::Restart,
-        )
+        .sysctl(&[("vm.nr_hugepages", in_all)], Needs::Restart)
+        .costing(TAKEN)
         .into_outcome())
 }
 

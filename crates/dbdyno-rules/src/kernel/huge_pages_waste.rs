@@ -26,6 +26,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_fallback;
 use super::huge_pages_size::Pool;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -80,13 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 pool.reserved,
                 &memory.huge_pages_reserved.origin,
             )
-            .host_action(
-                format!(
-                    "vm.nr_hugepages = {} in /etc/sysctl.d/90-dbdyno.conf",
-                    pool.used()
-                ),
-                Needs::Online,
-            )
+            .sysctl(&[("vm.nr_hugepages", pool.used())], Needs::Online)
             .into_outcome()),
     }
 }

@@ -30,6 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_number, server, setting_number, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -45,8 +46,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const DEFAULT: f64 = 4096.0;
-const LINES: &str = "net.core.somaxconn = 4096 and net.ipv4.tcp_max_syn_backlog = 4096 in \
-                     /etc/sysctl.d/90-dbdyno.conf, then restart the server";
+const WANTED: [(&str, u32); 2] = [
+    ("net.core.somaxconn", 4096),
+    ("net.ipv4.tcp_max_syn_backlog", 4096),
+];
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -69,7 +72,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 humane_number(rate),
                 &host.traffic.after.origin,
             )
-            .host_action(LINES, Needs::Restart)
+            .sysctl(&WANTED, Needs::Restart)
             .into_outcome());
     }
     if is_other_network(host) {
@@ -87,7 +90,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                  {asked} that the server asks for"
             ))
             .evidence("net.core.somaxconn", limit, origin)
-            .host_action(LINES, Needs::Restart)
+            .sysctl(&WANTED, Needs::Restart)
             .into_outcome());
     }
     match overflows {

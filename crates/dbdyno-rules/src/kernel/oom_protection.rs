@@ -24,6 +24,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::unit::{directive, drop_in};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -34,6 +35,13 @@ pub(super) const RULE: Rule = Rule {
     check,
     source_text: include_str!("oom_protection.rs"),
 };
+
+/// The postmaster is spared, its sessions are not: one of them is a small loss.
+const WANTED: [&str; 3] = [
+    "OOMScoreAdjust=-1000",
+    "Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj",
+    "Environment=PG_OOM_ADJUST_VALUE=0",
+];
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -60,26 +68,29 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // The files may be right already, and the process older than they are.
     let configured =
         directive(host, "OOMScoreAdjust").filter(|directive| directive.value.starts_with('-'));
-    let action = match configured {
-        Some(directive) => format!(
-            "restart the server: {}:{} sets OOMScoreAdjust={}, which this process does not have",
-            directive.file, directive.line, directive.value
-        ),
-        None => format!(
-            "in {}: OOMScoreAdjust=-1000, Environment=PG_OOM_ADJUST_FILE=/proc/self/oom_score_adj, \
-             Environment=PG_OOM_ADJUST_VALUE=0",
-            drop_in(host)
-        ),
-    };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "the postmaster's oom_score_adj is {adjustment}: the out-of-memory killer may take the \
              whole server down"
         ))
         .keeps_running()
-        .evidence("oom_score_adj", adjustment, &process.oom_score_adj.origin)
-        .host_action(action, Needs::Restart)
-        .into_outcome())
+        .evidence("oom_score_adj", adjustment, &process.oom_score_adj.origin);
+    let finding = match configured {
+        Some(directive) => finding.host_action(
+            format!(
+                "restart the server: {}:{} sets OOMScoreAdjust={}, which this process does not have",
+                directive.file, directive.line, directive.value
+            ),
+            Needs::Restart,
+        ),
+        None => finding
+            .host_action(
+                format!("in {}: {}", drop_in(host), WANTED.join(", ")),
+                Needs::Restart,
+            )
+            .unit(host, WANTED),
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]

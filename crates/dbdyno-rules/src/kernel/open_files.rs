@@ -24,9 +24,10 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use super::unit::{directive, drop_in};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -63,11 +64,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .keeps_running()
             .evidence("fs.file-max", file_max, origin)
             .evidence("max_files_per_process", per_process, "pg_settings")
-            .host_action(
-                format!(
-                    "fs.file-max = {} in /etc/sysctl.d/90-dbdyno.conf",
-                    wanted.saturating_mul(2)
-                ),
+            .sysctl(
+                &[("fs.file-max", wanted.saturating_mul(2))],
                 Needs::Online,
             )
             .into_outcome());
@@ -77,35 +75,40 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         Outcome::Unknown(format!("{LIMIT} of process {}: not collected", process.pid))
     })?;
     match limit {
-        Some(limit) if *limit < per_process => Ok(RULE
-            .finding(format!(
-                "the server's process may open {limit} files, fewer than its max_files_per_process \
-                 of {per_process}"
-            ))
-            .keeps_running()
-            .evidence(LIMIT, limit, format!("/proc/{}/limits", process.pid))
-            .host_action(action(host, per_process), Needs::Restart)
-            .into_outcome()),
+        Some(limit) if *limit < per_process => {
+            let finding = RULE
+                .finding(format!(
+                    "the server's process may open {limit} files, fewer than its \
+                     max_files_per_process of {per_process}"
+                ))
+                .keeps_running()
+                .evidence(LIMIT, limit, format!("/proc/{}/limits", process.pid));
+            Ok(with_action(finding, host, per_process).into_outcome())
+        }
         _ => file_max.map(|_| Outcome::Ok),
     }
 }
 
-fn action(host: &Host, per_process: u64) -> String {
+fn with_action(finding: Finding, host: &Host, per_process: u64) -> Finding {
     // The files may be right already, and the process older than they are.
     let configured = directive(host, "LimitNOFILE").filter(|directive| {
         let soft = directive.value.split(':').next().unwrap_or_default();
         soft == "infinity" || soft.parse::<u64>().is_ok_and(|soft| soft >= per_process)
     });
     match configured {
-        Some(directive) => format!(
-            "restart the server: {}:{} sets LimitNOFILE={}, which this process does not have",
-            directive.file, directive.line, directive.value
+        Some(directive) => finding.host_action(
+            format!(
+                "restart the server: {}:{} sets LimitNOFILE={}, which this process does not have",
+                directive.file, directive.line, directive.value
+            ),
+            Needs::Restart,
         ),
-        None => format!(
-            "LimitNOFILE={} in {}",
-            per_process.saturating_mul(2),
-            drop_in(host)
-        ),
+        None => {
+            let line = format!("LimitNOFILE={}", per_process.saturating_mul(2));
+            finding
+                .host_action(format!("{line} in {}", drop_in(host)), Needs::Restart)
+                .unit(host, [line])
+        }
     }
 }
 

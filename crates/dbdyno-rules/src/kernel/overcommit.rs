@@ -35,6 +35,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::overcommit_conflict::runs_mongodb;
 use crate::formulas::memory::commit_limit_bytes;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -148,13 +149,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             &memory.committed_bytes.origin,
         )
         // The ratio first: with the kernel's own one mode 2 may promise less than is promised already.
-        .host_action(
-            format!(
-                "vm.overcommit_ratio = {ratio} and vm.overcommit_memory = 2 in \
-                 /etc/sysctl.d/90-dbdyno.conf"
-            ),
+        .sysctl(
+            &[("vm.overcommit_ratio", ratio), ("vm.overcommit_memory", 2)],
             Needs::Online,
         )
+        .costing("programs that reserve much more than they use may fail to start")
         .into_outcome())
 }
 

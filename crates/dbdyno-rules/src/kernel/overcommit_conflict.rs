@@ -26,6 +26,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -80,10 +81,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("vm.overcommit_memory", mode, origin)
+        .sysctl(&[("vm.overcommit_memory", 0)], Needs::Online)
+        .costing("the kernel kills a process when the memory runs out")
         .host_action(
-            "vm.overcommit_memory = 0 in /etc/sysctl.d/90-dbdyno.conf, and OOMScoreAdjust=-1000 \
-             for the postmaster",
-            Needs::Online,
+            "and keep it from the postmaster: see kernel.oom_protection",
+            Needs::Restart,
         )
         .into_outcome())
 }

@@ -4,6 +4,7 @@
 use dbdyno_model::Outcome;
 use dbdyno_model::host::{Host, SysctlLine, Tuned};
 
+use crate::paste::word;
 use crate::rule::need_ref;
 
 /// One assignment at boot.
@@ -48,6 +49,15 @@ impl Assignment {
         }
     }
 
+    /// Makes a comment of the line, where its file is the owner's to change.
+    pub(super) fn commented(&self) -> Option<String> {
+        let (file, line) = self.place.rsplit_once(':')?;
+        let line: u32 = line.parse().ok()?;
+        let is_owners = file.starts_with("/etc/") && !self.by_tuned;
+        let script = word(&format!("{line}{{/{}/s/^/# /;}}", self.name));
+        is_owners.then(|| format!("sed -i {script} {}", word(file)))
+    }
+
     /// `= 10`, or what a sign makes of it: `at least 2048`.
     pub(super) fn words(&self) -> String {
         let word = match self.sign {
@@ -83,6 +93,15 @@ pub(super) fn assignments(host: &Host) -> Result<Vec<Assignment>, Outcome> {
         Vec::new()
     };
     Ok([of_files, of_profile, again].concat())
+}
+
+/// Commands that make comments of all these lines, each once; none where one is not the owner's.
+pub(super) fn commented(assignments: &[&Assignment]) -> Vec<String> {
+    let commands: Option<Vec<String>> = assignments.iter().map(|one| one.commented()).collect();
+    let mut commands = commands.unwrap_or_default();
+    commands.sort();
+    commands.dedup();
+    commands
 }
 
 /// What tuned's profile sets, under the sysctls' names.

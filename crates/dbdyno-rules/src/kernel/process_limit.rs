@@ -30,6 +30,7 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::unit::drop_in;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -106,6 +107,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ),
             Needs::Restart,
         )
+        .unit(host, [format!("{directive}={}", wanted.saturating_mul(2))])
         .into_outcome())
 }
 

@@ -28,8 +28,9 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::BlockDeviceKind;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
 use crate::seen::block_devices;
 
@@ -86,14 +87,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(kib << 10)
         ))
         .evidence("read_ahead_kb", kib, &top.read_ahead_kib.origin)
-        .host_action(
-            format!(
-                "ACTION==\"add|change\", KERNEL==\"{name}\", \
-                 ATTR{{queue/read_ahead_kb}}=\"{DEFAULT_KIB}\" in \
-                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
-            ),
-            Needs::Online,
-        )
+        .udev(name, "queue/read_ahead_kb", DEFAULT_KIB)
+        .costing("full scans may become slower")
         .into_outcome())
 }
 

@@ -25,6 +25,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -79,6 +80,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              restart systemd-logind",
             Needs::Online,
         )
+        .file(
+            "/etc/systemd/logind.conf.d/90-dbdyno.conf",
+            ["[Login]", "RemoveIPC=no"],
+        )
+        .run(["systemctl restart systemd-logind"])
         .into_outcome())
 }
 

@@ -26,8 +26,9 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, need_ref, settle};
 use crate::seen::block_devices;
 
@@ -84,14 +85,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .severity(severity);
     for (device, better) in wrong {
         let now = need_ref(&device.scheduler, "scheduler")?;
-        finding = finding.evidence("scheduler", now, &device.scheduler.origin).host_action(
-            format!(
-                "ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/scheduler}}=\"{better}\" in \
-                 /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger",
-                device.name
-            ),
-            Needs::Online,
-        );
+        finding = finding
+            .evidence("scheduler", now, &device.scheduler.origin)
+            .udev(&device.name, "queue/scheduler", better);
     }
     Ok(finding.into_outcome())
 }
@@ -181,8 +177,9 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"the I/O scheduler of sda is bfq and should be mq-deadline");
         assert_eq!(
             finding.host_actions[0].action,
-            "ACTION==\"add|change\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"mq-deadline\" in \
-             /etc/udev/rules.d/90-dbdyno.rules, then: udevadm trigger"
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", \
+             ATTR{queue/scheduler}=\"mq-deadline\" in /etc/udev/rules.d/90-dbdyno.rules, then: \
+             udevadm trigger"
         );
     }
 

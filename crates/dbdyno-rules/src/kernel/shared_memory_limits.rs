@@ -25,7 +25,8 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::assignments;
+use super::owners::{Assignment, assignments, commented};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, server, setting_text, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -60,9 +61,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     let host = host(facts)?;
-    let mut places: Vec<String> = assignments(host)?
-        .into_iter()
+    let all = assignments(host)?;
+    let set: Vec<&Assignment> = all
+        .iter()
         .filter(|one| LIMITS.contains(&one.name.as_str()) && one.place.starts_with("/etc/"))
+        .collect();
+    let mut places: Vec<String> = set
+        .iter()
         .map(|one| format!("{} ({})", one.name, one.place))
         .collect();
     places.sort();
@@ -81,6 +86,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             format!("remove {all}, unless another program needs it"),
             Needs::Online,
         )
+        .run(commented(&set))
+        .costing("a program that uses System V shared memory may need it")
         .into_outcome())
 }
 

@@ -24,6 +24,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::overcommit::Commit;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -58,11 +59,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if limit as f64 >= commit.ordinary as f64 * LEAST_SHARE {
         return Ok(Outcome::Ok);
     }
-    let action = match commit.ratio() {
-        Some(ratio) => format!("vm.overcommit_ratio = {ratio} in /etc/sysctl.d/90-dbdyno.conf"),
-        None => "add swap: what is committed does not fit into memory".to_owned(),
-    };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "without swap vm.overcommit_memory = 2 lets processes have {} of {} memory, and {} are \
              committed",
@@ -72,9 +69,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .evidence("CommitLimit", limit, &memory.commit_limit_bytes.origin)
-        .evidence("SwapTotal", 0, &memory.swap_total_bytes.origin)
-        .host_action(action, Needs::Online)
-        .into_outcome())
+        .evidence("SwapTotal", 0, &memory.swap_total_bytes.origin);
+    let finding = match commit.ratio() {
+        Some(ratio) => finding.sysctl(&[("vm.overcommit_ratio", ratio)], Needs::Online),
+        None => finding.host_action(
+            "add swap: what is committed does not fit into memory",
+            Needs::Online,
+        ),
+    };
+    Ok(finding.into_outcome())
 }
 
 #[cfg(test)]

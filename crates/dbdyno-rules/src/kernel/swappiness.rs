@@ -26,6 +26,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Memory;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -66,10 +67,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding(format!("vm.swappiness is {swappiness}: {why}"))
         .evidence("vm.swappiness", swappiness, fact.origin)
-        .host_action(
-            "vm.swappiness = 1 in /etc/sysctl.d/90-dbdyno.conf",
-            Needs::Online,
-        )
+        .sysctl(&[("vm.swappiness", 1)], Needs::Online)
         .into_outcome())
 }
 

@@ -28,6 +28,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{Assignment, assignments, last};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -84,11 +85,19 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .iter()
         .map(|(wanted, now, _)| format!("{} = {now}", wanted.name))
         .collect();
+    let mut commands = vec!["sysctl --system"];
+    if drifted.iter().any(|(wanted, ..)| wanted.by_tuned) {
+        commands.push("systemctl restart tuned");
+    }
     Ok(finding
         .host_action(
+            format!("apply the files: {}", commands.join(" && ")),
+            Needs::Online,
+        )
+        .run(commands)
+        .host_action(
             format!(
-                "apply the files (sysctl --system), or keep what is: {} in a file of /etc/sysctl.d \
-                 that sorts last",
+                "or keep what is: {} in a file of /etc/sysctl.d that sorts last",
                 lines.join(", ")
             ),
             Needs::Online,
@@ -121,9 +130,8 @@ mod tests {
         let finding = finding(&RULE, &configured(&[("vm.swappiness", "1")], &[], true));
         insta::assert_snapshot!(finding.message, @"the kernel has other values than the next boot: vm.swappiness is 60, and /etc/sysctl.d/50-site.conf:1 makes it 1");
         assert_eq!(
-            finding.host_actions[0].action,
-            "apply the files (sysctl --system), or keep what is: vm.swappiness = 60 in a file of \
-             /etc/sysctl.d that sorts last"
+            finding.host_actions[1].action,
+            "or keep what is: vm.swappiness = 60 in a file of /etc/sysctl.d that sorts last"
         );
     }
 

@@ -27,6 +27,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::overcommit_conflict::runs_mongodb;
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_number, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -75,6 +76,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              in /etc/tmpfiles.d/90-dbdyno.conf",
             Needs::Online,
         )
+        .file(
+            "/etc/tmpfiles.d/90-dbdyno.conf",
+            ["w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise"],
+        )
+        .run(["echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"])
         .into_outcome())
 }
 

@@ -30,6 +30,7 @@ use dbdyno_model::host::{Host, Tuned};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::owners::{Sign, assignments, of_tuned, signed};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
 use crate::seen::block_devices;
 
@@ -42,6 +43,7 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("tuned_conflict.rs"),
 };
 
+const PROFILE_FILE: &str = "/etc/tuned/dbdyno/tuned.conf";
 const MOST_READ_AHEAD_KIB: u64 = 512;
 const DEFAULT_READ_AHEAD_KIB: u64 = 128;
 
@@ -113,7 +115,9 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     } else {
         "tuned wins at the next boot, because reapply_sysctl is off"
     };
+    let include = format!("include={}", profile.replace(' ', ","));
     let mut sections: Vec<String> = Vec::new();
+    let mut file: Vec<&str> = vec!["[main]", &include];
     for section in ["[sysctl]", "[vm]", "[disk]"] {
         let lines: Vec<&str> = conflicts
             .iter()
@@ -122,6 +126,8 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
             .collect();
         if !lines.is_empty() {
             sections.push(format!("{section} {}", lines.join("; ")));
+            file.push(section);
+            file.extend(lines);
         }
     }
     let mut finding = RULE.finding(format!(
@@ -134,13 +140,13 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     finding
         .host_action(
             format!(
-                "/etc/tuned/dbdyno/tuned.conf with [main] include={}; {}; then: tuned-adm profile \
-                 dbdyno",
-                profile.replace(' ', ","),
+                "{PROFILE_FILE} with [main] {include}; {}; then: tuned-adm profile dbdyno",
                 sections.join("; ")
             ),
             Needs::Online,
         )
+        .file(PROFILE_FILE, file)
+        .run(["tuned-adm profile dbdyno"])
         .into_outcome()
 }
 

@@ -22,6 +22,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
@@ -55,10 +56,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
              cache while others have memory free"
         ))
         .evidence("vm.zone_reclaim_mode", mode, origin)
-        .host_action(
-            "vm.zone_reclaim_mode = 0 in /etc/sysctl.d/90-dbdyno.conf",
-            Needs::Online,
-        )
+        .sysctl(&[("vm.zone_reclaim_mode", 0)], Needs::Online)
         .into_outcome())
 }
 

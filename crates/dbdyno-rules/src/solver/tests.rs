@@ -355,11 +355,8 @@ fn a_change_that_only_makes_sense_beside_a_lost_one_is_dropped() {
 
 #[test]
 fn advice_comes_gravest_first_and_each_line_once() {
-    let action = |rule: &str, text: &str| dbdyno_model::HostAction {
-        rule: rule.into(),
-        action: text.into(),
-        needs: Needs::Online,
-    };
+    let action =
+        |rule: &str, text: &str| dbdyno_model::HostAction::in_words(rule, text, Needs::Online);
     let mut light = finding("a.light", Vec::new());
     light.host_actions = vec![action("a.light", "later"), action("a.light", "later")];
     let mut grave = Finding {
