@@ -6,6 +6,7 @@ use dbdyno_model::host::Host;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Fact, Facts};
 
+use crate::formulas::memory::huge_pages_for;
 use crate::postgres::{machine, shared_buffers};
 
 /// Each server of the facts as the one that is judged, with the others of its host beside it.
@@ -108,15 +109,27 @@ fn is_under(other: &Facts, cgroup: &str) -> bool {
 
 /// Huge pages of the default size that the other servers of the host would take.
 pub(crate) fn huge_pages(facts: &Facts, page_bytes: u64) -> u64 {
-    let servers = facts.others.iter().filter_map(|one| one.postgres.as_ref());
-    let needed = servers.filter_map(|server| {
-        let own_size = server.number("huge_page_size").unwrap_or(0.0);
-        let is_default = own_size <= 0.0 || own_size as u64 == page_bytes;
-        let is_off = server.setting("huge_pages")?.value == "off";
-        let pages = server.number("shared_memory_size_in_huge_pages")?;
-        (is_default && !is_off && pages > 0.0).then_some(pages as u64)
-    });
-    sum(needed)
+    sum(facts
+        .others
+        .iter()
+        .filter_map(|one| huge_pages_of(one, page_bytes)))
+}
+
+/// As the server says from 15 on; before, by the size of its shared mapping.
+fn huge_pages_of(one: &Facts, page_bytes: u64) -> Option<u64> {
+    let server = one.postgres.as_ref()?;
+    let own_size = server.number("huge_page_size").unwrap_or(0.0);
+    let is_default = own_size <= 0.0 || own_size as u64 == page_bytes;
+    if !is_default || server.setting("huge_pages")?.value == "off" {
+        return None;
+    }
+    match server.number("shared_memory_size_in_huge_pages") {
+        Some(pages) => (pages > 0.0).then_some(pages as u64),
+        None => {
+            let process = one.host.as_ref()?.server_process.value()?;
+            huge_pages_for(process.shared_memory_bytes.get()?, page_bytes)
+        }
+    }
 }
 
 #[cfg(test)]
