@@ -6,8 +6,8 @@ use dbdyno_model::{Change, Needs};
 
 use crate::quote::{list_elements, shell_word};
 
-/// None where the server's own files and ALTER SYSTEM are the user's; what stands in capitals is the
-/// reader's to fill in.
+/// None where the server's own files and ALTER SYSTEM are the user's. What stands in capitals is for
+/// the reader to fill in.
 pub(super) fn ways(change: &Change, server: &Postgres) -> Option<Vec<Way>> {
     let owner = server.managed_by.as_deref()?;
     let name = change.setting.as_str();

@@ -19,8 +19,8 @@
 //! Programs that keep the value in 32 bits fail on larger ones.
 //!
 //! ## When it does not apply
-//! Sequences that start over. Standbys, on which nothing is to be altered. Columns whose values come from elsewhere are not seen: nothing but
-//! the table itself says how far they are.
+//! Sequences that start over. Standbys, on which nothing is to be altered. Columns whose values come
+//! from elsewhere are not seen: nothing but the table itself says how far they are.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-SERIAL>
