@@ -115,10 +115,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",
             Needs::Restart,
         ),
-        Err(_) => finding.host_action(
+        Err(_) if server.major() < 15 => finding.host_action(
             "run check as root or as the server's user, who see how large its shared mapping is: \
              that gives the number",
             Needs::Online,
+        ),
+        Err(_) => finding.host_action(
+            "reserve more huge pages of the size that huge_page_size asks for, then restart the \
+             server",
+            Needs::Restart,
         ),
     };
     Ok(finding.into_outcome())
