@@ -115,13 +115,14 @@ fn every_rule_is_accounted_for() {
 }
 
 #[test]
-fn the_releases_that_rules_know_are_those_that_the_lab_runs() {
+fn the_releases_that_rules_know_are_no_older_than_those_that_the_lab_runs() {
     for pin in PINNED {
         let (major, minor) = pin.version.split_once('.').unwrap();
         let known = RELEASES
             .iter()
             .find(|release| release.major.to_string() == major)
             .unwrap();
-        assert_eq!(known.newest_minor.to_string(), minor, "{}", pin.version);
+        let minor: u32 = minor.parse().unwrap();
+        assert!(known.newest_minor >= minor, "{}", pin.version);
     }
 }

@@ -49,6 +49,22 @@ pub struct Assessment {
     pub not_applicable: Vec<NotAssessed>,
     pub missing_privileges: Vec<MissingPrivilege>,
     pub failures: Vec<CollectorFailure>,
+    /// The tables of the connected database that autovacuum takes up next, the soonest first.
+    pub next_vacuums: Vec<NextVacuum>,
+}
+
+/// When autovacuum takes a table up, at the rate at which its rows have died or come so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct NextVacuum {
+    /// As in SQL: `public."Order lines"`.
+    pub table: String,
+    pub due_in_s: f64,
+    pub dead_rows: u64,
+    /// Dead rows from which it is due, by the table's own options or the server's settings.
+    pub threshold_rows: f64,
+    pub dead_rows_per_s: Option<f64>,
 }
 
 /// A finding with what it comes to once every rule was heard.
@@ -119,6 +135,8 @@ pub enum WayKind {
     AlterSystem,
     /// A line of postgresql.conf, or of a file that it includes last.
     Conf,
+    /// For whoever keeps the settings in the server's stead: a service's or operator's own command.
+    Manager,
     /// SQL for the owner of the table or of the database.
     Statement,
     /// For the owner of the host.

@@ -48,6 +48,8 @@ pub struct Unreached {
     pub engine: Option<String>,
     pub port: Option<u16>,
     pub data_directory: Option<String>,
+    /// What its main process holds of the host's memory.
+    pub resident_bytes: Option<u64>,
     pub why: String,
     /// What would open it.
     pub next: Option<String>,

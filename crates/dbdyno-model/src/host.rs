@@ -41,6 +41,8 @@ pub struct Host {
     pub data: Fact<Storage>,
     /// Storage under the write-ahead log; the data's mount point again where it is not apart.
     pub wal: Fact<Storage>,
+    /// Storage under the server's tablespaces.
+    pub tablespaces: Vec<TablespaceStorage>,
     pub dev_shm_bytes: Fact<u64>,
     pub virtualisation: Fact<Virtualisation>,
     pub container: Fact<bool>,
@@ -247,6 +249,16 @@ impl CpuTime {
     pub fn total(&self) -> u64 {
         self.busy() + self.idle + self.iowait + self.steal
     }
+}
+
+/// What lies under one tablespace.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TablespaceStorage {
+    /// As the server names it.
+    pub location: String,
+    pub storage: Fact<Storage>,
 }
 
 /// A directory's way down to the disks.

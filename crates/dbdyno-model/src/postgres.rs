@@ -18,6 +18,7 @@ mod sequence;
 pub mod standby_names;
 mod statement;
 mod table;
+mod tablespace;
 mod transaction;
 
 pub use access::{Access, AccessRule, Reach};
@@ -30,6 +31,7 @@ pub use replication::{Archiver, Receiver, Replay, Replication, Sender};
 pub use sequence::{Sequence, SequenceColumn, Sequences};
 pub use statement::{Statements, TrackedStatement};
 pub use table::{TableTotals, TableUsage};
+pub use tablespace::Tablespace;
 pub use transaction::{HolderKind, OpenTransaction, TransactionIds, XminHolder};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -52,6 +54,8 @@ pub struct Postgres {
     pub database_counters: Sampled<Vec<DatabaseCounters>>,
     pub tables: Fact<Vec<Table>>,
     pub table_totals: Fact<TableTotals>,
+    /// Those outside of the data directory.
+    pub tablespaces: Fact<Vec<Tablespace>>,
     pub indexes: Fact<Indexes>,
     pub foreign_keys: Fact<ForeignKeys>,
     pub sequences: Fact<Sequences>,
@@ -228,7 +232,8 @@ pub struct Database {
     pub deadlocks: u64,
     pub checksum_failures: Option<u64>,
     pub stats_reset: Option<String>,
-    /// Age of the statistics in seconds; rules on counters need a long enough window.
+    /// Age of the statistics in seconds, since their reset or, from 15 on, since the database was made;
+    /// none where neither is known. Rules on counters need a long enough window.
     pub stats_age_s: Option<f64>,
     /// Sums over pg_stat_user_tables.
     pub dead_tuples: Option<u64>,
@@ -249,6 +254,8 @@ pub struct Wal {
     pub buffers_full: Option<u64>,
     /// Size of pg_wal, where the role may list it.
     pub directory_bytes: Option<u64>,
+    /// Since this view was reset; every view has a reset of its own.
+    pub stats_age_s: Option<f64>,
 }
 
 /// pg_stat_checkpointer (17 and later) or pg_stat_bgwriter.
@@ -266,6 +273,11 @@ pub struct Checkpoints {
     /// Buffers that backends had to write themselves; from pg_stat_io since 17.
     pub buffers_backend: Option<u64>,
     pub buffers_alloc: u64,
+    /// Since the checkpointer's counters were reset; until 16 they share the background writer's reset.
+    pub stats_age_s: Option<f64>,
+    /// The same of what the background writer and of what backends wrote.
+    pub cleaning_age_s: Option<f64>,
+    pub backend_age_s: Option<f64>,
 }
 
 /// pg_stat_io (16 and later), summed over backends, in blocks.

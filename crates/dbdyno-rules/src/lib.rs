@@ -9,6 +9,7 @@ pub mod formulas;
 pub mod hardware;
 pub mod kernel;
 pub mod maintenance;
+mod neighbours;
 mod paste;
 pub mod postgres;
 pub mod query;
@@ -23,5 +24,7 @@ mod sql;
 mod testing;
 
 pub use catalogue::{Checked, catalogue, check};
+pub use maintenance::next_vacuums;
+pub use neighbours::side_by_side;
 pub use rule::Rule;
 pub use solver::plan;

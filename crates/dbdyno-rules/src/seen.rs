@@ -41,6 +41,8 @@ pub(crate) struct Mounted<'a> {
     storage: &'a Storage,
     pub(crate) origin: &'a str,
     of: &'static str,
+    /// Whether the write-ahead log lies here.
+    pub(crate) holds_log: bool,
 }
 
 impl Deref for Mounted<'_> {
@@ -51,31 +53,54 @@ impl Deref for Mounted<'_> {
     }
 }
 
-/// The data directory's storage, and the write-ahead log's where that is another.
+/// The data directory's storage, and those of the write-ahead log and of tablespaces where they are
+/// others.
 pub(crate) fn storages(host: &Host) -> Result<Seen<Mounted<'_>>, Outcome> {
     let data = need_ref(&host.data, "storage of the data directory")?;
     let mut all = vec![Mounted {
         storage: data,
         origin: &host.data.origin,
         of: "data directory",
+        holds_log: false,
     }];
-    let unread = match need_ref(&host.wal, "storage of the write-ahead log") {
+    let mut unread = match need_ref(&host.wal, "storage of the write-ahead log") {
         Ok(wal) => {
-            if wal.mount_point != data.mount_point || wal.source != data.source {
+            if is_same(wal, data) {
+                all[0].holds_log = true;
+            } else {
                 all.push(Mounted {
                     storage: wal,
                     origin: &host.wal.origin,
                     of: "write-ahead log",
+                    holds_log: true,
                 });
             }
             None
         }
         Err(unread) => Some(unread),
     };
+    for tablespace in &host.tablespaces {
+        let name = format!("storage of the tablespace at {}", tablespace.location);
+        match need_ref(&tablespace.storage, &name) {
+            Ok(storage) if all.iter().any(|known| is_same(known, storage)) => {}
+            Ok(storage) => all.push(Mounted {
+                storage,
+                origin: &tablespace.storage.origin,
+                of: "tablespace",
+                holds_log: false,
+            }),
+            Err(why) => unread = unread.or(Some(why)),
+        }
+    }
     Ok(Seen { all, unread })
 }
 
-/// The block devices under data and write-ahead log, each once, from the top down.
+/// Whether two directories lie in one file system.
+fn is_same(one: &Storage, other: &Storage) -> bool {
+    one.mount_point == other.mount_point && one.source == other.source
+}
+
+/// The block devices under data, write-ahead log and tablespaces, each once, from the top down.
 pub(crate) fn block_devices(host: &Host) -> Result<Seen<&BlockDevice>, Outcome> {
     let storages = storages(host)?;
     let mut all: Vec<&BlockDevice> = Vec::new();
@@ -132,6 +157,55 @@ mod tests {
         assert!(!seen.is_whole() && seen.all.len() == 1);
         let why = format!("storage of the write-ahead log: {WHY}");
         assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+    }
+
+    #[test]
+    fn a_tablespace_elsewhere_is_judged_and_an_unread_one_passes_nothing() {
+        use dbdyno_model::host::TablespaceStorage;
+        let mut facts = healthy();
+        let host = host(&mut facts);
+        let beside = TablespaceStorage {
+            location: "/fast".to_owned(),
+            storage: host.data.clone(),
+        };
+        let mut elsewhere = beside.clone();
+        elsewhere.storage = elsewhere.storage.map(|mut storage| {
+            storage.mount_point = "/fast".to_owned();
+            storage.filesystem = "tmpfs".to_owned();
+            storage
+        });
+        host.tablespaces = vec![beside];
+        assert_eq!(storages(host).unwrap().all.len(), 1);
+        host.tablespaces.push(elsewhere);
+        let seen = storages(host).unwrap();
+        assert_eq!(seen.all.len(), 2);
+        let of_log: Vec<bool> = seen.all.iter().map(|one| one.holds_log).collect();
+        assert_eq!(of_log, [true, false]);
+        host.tablespaces[1].storage = Fact::unknown(WHY, "/proc/self/mountinfo");
+        let seen = storages(host).unwrap();
+        assert!(!seen.is_whole());
+        let why = format!("storage of the tablespace at /fast: {WHY}");
+        assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+    }
+
+    #[test]
+    fn a_file_system_in_memory_under_a_tablespace_is_found() {
+        use dbdyno_model::host::TablespaceStorage;
+        let mut facts = healthy();
+        let host = host(&mut facts);
+        let storage = host.data.clone().map(|mut storage| {
+            storage.path = "/fast".to_owned();
+            storage.mount_point = "/fast".to_owned();
+            storage.filesystem = "tmpfs".to_owned();
+            storage
+        });
+        host.tablespaces = vec![TablespaceStorage {
+            location: "/fast".to_owned(),
+            storage,
+        }];
+        let found = check(&facts).findings;
+        let found = found.iter().find(|one| one.rule == "filesystem.type");
+        assert!(found.unwrap().message.starts_with("/fast lies on tmpfs"));
     }
 
     #[test]

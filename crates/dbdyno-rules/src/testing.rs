@@ -66,6 +66,31 @@ pub(crate) fn with_statistics_of_days(facts: &mut Facts, days: f64) {
     };
     postgres.database.before = postgres.database.before.clone().map(aged);
     postgres.database.after = postgres.database.after.clone().map(aged);
+    let age_s = Some(days * 86_400.0);
+    for wal in [&mut postgres.wal.before, &mut postgres.wal.after] {
+        *wal = wal.clone().map(|mut wal| {
+            wal.stats_age_s = age_s;
+            wal
+        });
+    }
+    let checkpoints = &mut postgres.checkpoints;
+    for fact in [&mut checkpoints.before, &mut checkpoints.after] {
+        *fact = fact.clone().map(|mut all| {
+            all.stats_age_s = age_s;
+            all.cleaning_age_s = age_s;
+            all.backend_age_s = age_s;
+            all
+        });
+    }
+    let databases = &mut postgres.database_counters;
+    for fact in [&mut databases.before, &mut databases.after] {
+        *fact = fact.clone().map(|mut all| {
+            for one in &mut all {
+                one.stats_age_s = age_s;
+            }
+            all
+        });
+    }
 }
 
 pub(crate) fn postgres(facts: &mut Facts) -> &mut dbdyno_model::postgres::Postgres {

@@ -42,8 +42,32 @@ fn every_major_tells_everything_to_a_superuser() {
         idle.batch_execute("BEGIN; SELECT txid_current()").unwrap();
         // The collector of 14 and earlier writes its file twice a second.
         std::thread::sleep(Duration::from_millis(1100));
+        running
+            .client()
+            .batch_execute("CREATE DATABASE young")
+            .unwrap();
+        // Within the data directory, which needs no directory of the server's account elsewhere.
+        let mut admin = running.client();
+        if version(&mut admin).unwrap().major() >= 15 {
+            for sql in [
+                "SET allow_in_place_tablespaces = on",
+                "CREATE TABLESPACE here LOCATION '' WITH (random_page_cost = 2)",
+            ] {
+                admin.batch_execute(sql).unwrap();
+            }
+        }
+        drop(admin);
+        std::thread::sleep(Duration::from_millis(50));
         let Collected { postgres, failures } = collect_now(&mut running.client(), 300);
         assert_eq!(failures, [], "{}", postgres.version);
+        let tablespaces = postgres.tablespaces.value().unwrap();
+        if postgres.major() >= 15 {
+            assert_eq!(tablespaces[0].name, "here");
+            assert_eq!(tablespaces[0].option("random_page_cost"), Some("2"));
+            assert!(tablespaces[0].location.starts_with("pg_tblspc/"), "{tablespaces:?}");
+        } else {
+            assert_eq!(tablespaces, &[]);
+        }
         assert_eq!(postgres.missing_privileges, []);
         check_settings(&postgres);
         check_counters_of_all_kinds(&postgres);
@@ -113,6 +137,20 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
         postgres.database.seconds
     );
 
+    let databases = postgres.database_counters.latest().unwrap();
+    let age_s = |name: &str| {
+        let found = databases
+            .iter()
+            .find(|one| one.name.as_deref() == Some(name));
+        found.unwrap().stats_age_s
+    };
+    let own = age_s("postgres").unwrap();
+    assert_eq!(database.stats_age_s.is_some(), own > 0.0);
+    // Nobody reset either, and the server counts for longer than the younger is there.
+    if major >= 15 {
+        assert!(age_s("young").unwrap() + 1.0 < own, "{databases:?}");
+    }
+
     let wal = postgres.wal.latest().unwrap();
     assert!(wal.position_bytes.unwrap() > 1 << 20);
     assert!(wal.directory_bytes.unwrap() >= 16 << 20);
@@ -124,6 +162,7 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
     ] {
         assert_eq!(value.is_some(), major >= 14);
     }
+    assert_eq!(wal.stats_age_s.is_some(), major >= 14);
     assert!(
         postgres
             .wal
@@ -133,6 +172,13 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
 
     let checkpoints = postgres.checkpoints.latest().unwrap();
     assert!(checkpoints.buffers_alloc > 0 && checkpoints.buffers_backend.is_some());
+    for age_s in [
+        checkpoints.stats_age_s,
+        checkpoints.cleaning_age_s,
+        checkpoints.backend_age_s,
+    ] {
+        assert!(age_s.unwrap() > 0.0, "{checkpoints:?}");
+    }
     let io = postgres.io.latest().unwrap();
     for value in [io.reads, io.writes, io.client_writes, io.evictions, io.hits] {
         assert_eq!(value.is_some(), major >= 16, "{io:?}");

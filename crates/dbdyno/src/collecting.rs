@@ -130,6 +130,7 @@ fn not_readable(server: OtherServer) -> Unreached {
         engine: Some(server.engine.to_owned()),
         port: server.port,
         data_directory: directory.map(|directory| directory.display().to_string()),
+        resident_bytes: host::resident_bytes(&Root::host(), server.pid),
         why: "dbdyno reads PostgreSQL alone so far: only the host of this one was judged".into(),
         next: None,
     }
@@ -154,6 +155,7 @@ fn not_read(postmaster: &Postmaster, failure: Failure) -> Unreached {
         engine: None,
         port: postmaster.port,
         data_directory: directory.map(|directory| directory.display().to_string()),
+        resident_bytes: host::resident_bytes(&Root::host(), postmaster.pid),
         why: failure.message,
         next: failure.hint,
     }
@@ -169,6 +171,7 @@ fn alone(postmasters: &[Postmaster], sample: Duration) -> Facts {
             .as_ref()
             .map(|directory| directory.join("pg_wal")),
         server_pid: Some(postmaster.pid),
+        ..HostOptions::default()
     });
     facts::of_host_over(&root, &options.unwrap_or_default(), sample)
 }

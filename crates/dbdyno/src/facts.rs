@@ -56,6 +56,7 @@ pub(crate) fn read(
             wal_directory: data.as_ref().map(|data| data.join("pg_wal")),
             data_directory: data,
             server_pid: Some(pid),
+            tablespaces: locations(&collected.postgres),
         };
         windowed(host::collect(&root, &options), before, after, seconds)
     });
@@ -132,6 +133,11 @@ fn windowed(mut host: Host, before: Counters, after: Counters, seconds: f64) -> 
 /// The host's facts alone, before any server runs.
 pub(crate) fn of_host() -> Host {
     host::collect(&Root::host(), &HostOptions::default())
+}
+
+fn locations(server: &dbdyno_model::postgres::Postgres) -> Vec<String> {
+    let tablespaces = server.tablespaces.value().into_iter().flatten();
+    tablespaces.map(|one| one.location.clone()).collect()
 }
 
 fn data_directory(server: &dbdyno_model::postgres::Postgres, pid: u32) -> Option<PathBuf> {

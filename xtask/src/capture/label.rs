@@ -98,6 +98,7 @@ impl Label {
             data_directory: self.data.as_ref().map(PathBuf::from),
             wal_directory: self.wal.as_ref().map(PathBuf::from),
             server_pid: self.server,
+            ..HostOptions::default()
         }
     }
 }

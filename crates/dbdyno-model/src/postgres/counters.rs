@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// pg_stat_database and pg_stat_database_conflicts of one database.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DatabaseCounters {
@@ -23,6 +23,8 @@ pub struct DatabaseCounters {
     pub conflicts_snapshot: u64,
     pub conflicts_lock: u64,
     pub conflicts_other: u64,
+    /// Age of these counters in seconds; each database has a reset of its own.
+    pub stats_age_s: Option<f64>,
 }
 
 impl DatabaseCounters {

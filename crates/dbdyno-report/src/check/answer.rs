@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dbdyno_model::check::{Answer, Assessment};
+use dbdyno_model::check::{Answer, Assessment, NextVacuum};
 use dbdyno_model::finding::NotAssessed;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Check, Facts, Finding, Plan};
@@ -17,6 +17,7 @@ pub struct Said {
     pub plan: Plan,
     pub passed: Vec<String>,
     pub not_applicable: Vec<NotAssessed>,
+    pub next_vacuums: Vec<NextVacuum>,
 }
 
 /// Puts together what is said of the server in `facts`.
@@ -46,6 +47,7 @@ pub fn assessment(facts: &Facts, said: &Said) -> Assessment {
             .map(|server| server.missing_privileges.clone())
             .unwrap_or_default(),
         failures: facts.failures.clone(),
+        next_vacuums: said.next_vacuums.clone(),
     }
 }
 

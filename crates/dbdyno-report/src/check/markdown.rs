@@ -89,6 +89,7 @@ fn step(step: &Step) -> String {
     for way in step.ways.iter().filter(said) {
         parts.push(match way.kind {
             WayKind::AlterSystem | WayKind::Statement => block("sql", &way.text),
+            WayKind::Manager => block("sh", &way.text),
             WayKind::Conf => format!("or in its file: {}", code(&way.text)),
             WayKind::Action => format!("Do: {}", code(&way.text)),
         });

@@ -1,6 +1,8 @@
 //! What a check found: one answer a finding, made of what its rule said and what the solver decided.
 
 mod answer;
+mod hidden;
+mod managed;
 mod markdown;
 mod page;
 mod sarif;

@@ -159,7 +159,7 @@ fn step_lines(step: &Step, width: usize, style: Style) -> Vec<String> {
 fn way_lines(way: &Way, width: usize) -> Vec<String> {
     let indent = indent(width);
     match way.kind {
-        WayKind::AlterSystem | WayKind::Statement => {
+        WayKind::AlterSystem | WayKind::Manager | WayKind::Statement => {
             vec![format!("{indent}  {}", clean(&way.text))]
         }
         WayKind::Conf => vec![format!("{indent}  or in its file: {}", clean(&way.text))],

@@ -5,6 +5,7 @@ use dbdyno_model::finding::Statement;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Change, Evidence, Finding, HostAction, Plan};
 
+use super::{hidden, managed};
 use crate::plan::{alter_system_line, conf_line};
 
 /// The settings of the server first, then what is for the owner of the host, then SQL.
@@ -29,6 +30,7 @@ pub(super) fn steps(finding: &Finding, server: Option<&Postgres>, plan: &Plan) -
             .map(|action| host(finding, action)),
     );
     steps.extend(finding.statements.iter().map(sql));
+    steps.iter_mut().for_each(hidden::mark);
     steps
 }
 
@@ -41,7 +43,7 @@ fn setting(finding: &Finding, server: Option<&Postgres>, change: &Change) -> Ste
         class: Some(change.class),
         needs: change.needs,
         gives_up: change.gives_up.clone(),
-        ways: ways(change),
+        ways: ways(change, server),
         files: Vec::new(),
         commands: Vec::new(),
         place: place(server, &change.setting),
@@ -49,10 +51,13 @@ fn setting(finding: &Finding, server: Option<&Postgres>, change: &Change) -> Ste
     }
 }
 
-fn ways(change: &Change) -> Vec<Way> {
+fn ways(change: &Change, server: Option<&Postgres>) -> Vec<Way> {
     // No setting has such a name: a line of it would not be one line.
     if change.setting.contains(char::is_control) {
         return Vec::new();
+    }
+    if let Some(ways) = server.and_then(|server| managed::ways(change, server)) {
+        return ways;
     }
     let way = |kind, text: Option<String>| text.map(|text| Way { kind, text });
     [
@@ -195,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn a_managed_server_is_not_offered_what_it_refuses() {
+        let mut facts = testing::facts();
+        facts.postgres.as_mut().unwrap().managed_by = Some("Amazon RDS".to_owned());
+        let said = testing::said();
+        let assessment = crate::check::assessment(&facts, &said);
+        let ways: Vec<WayKind> = assessment
+            .findings
+            .iter()
+            .flat_map(|answer| &answer.steps)
+            .flat_map(|step| &step.ways)
+            .map(|way| way.kind)
+            .collect();
+        assert!(ways.contains(&WayKind::Manager), "{ways:?}");
+        assert!(
+            !ways.contains(&WayKind::AlterSystem) && !ways.contains(&WayKind::Conf),
+            "{ways:?}"
+        );
+    }
+
+    #[test]
     fn the_loser_sees_the_value_that_was_taken_and_who_decided_it() {
         let answer = answer("postgres.memory_twin");
         assert_eq!(answer.steps[0].recommended.as_deref(), Some("6016MB"));
@@ -235,6 +260,28 @@ mod tests {
         );
         assert_eq!(steps[0].why.as_deref(), Some("nothing scans it"));
         assert!(steps[0].gives_up.is_some() && steps[0].class == Some(Class::Safe));
+    }
+
+    #[test]
+    fn what_names_nobody_is_no_statement_and_says_what_shows_the_name() {
+        let mut finding = testing::findings().remove(0);
+        finding.recommendations.clear();
+        finding.host_actions.clear();
+        let statement = |sql: &str| Statement {
+            sql: sql.to_owned(),
+            why: String::new(),
+            class: Class::Safe,
+            needs: Needs::Online,
+            gives_up: None,
+        };
+        finding.statements = vec![
+            statement("SELECT pg_drop_replication_slot('(standby 1)')"),
+            statement("SELECT pg_drop_replication_slot('cdc')"),
+        ];
+        let steps = steps(&finding, None, &Plan::default());
+        assert_eq!(steps[0].ways[0].kind, WayKind::Action);
+        assert!(steps[0].ways[0].text.starts_with("with --with-names"));
+        assert_eq!(steps[1].ways[0].kind, WayKind::Statement);
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(super) fn check() -> Check {
         engine: None,
         port: Some(5433),
         data_directory: Some("/srv/pg/data".to_owned()),
+        resident_bytes: None,
         why: "the server does not let user (user) in: role \"(user)\" does not exist".to_owned(),
         next: Some("connect as another database user with user=…".to_owned()),
     }];
@@ -81,6 +82,7 @@ pub(super) fn said() -> Said {
             not("kernel.numa", "the host has one node"),
             not("hardware.raid", "no md array is under the data"),
         ],
+        next_vacuums: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use dbdyno_model::check::{Answer, Assessment, Place, Step, WayKind};
 use dbdyno_model::facts::Unreached;
 use dbdyno_model::{Check, Evidence, Needs, Severity};
 
+use super::hidden;
 use crate::number;
 use crate::plan::{class_words, needs_words, shown};
 use crate::text::{list, plural};
@@ -198,7 +199,7 @@ pub(super) fn grants(assessment: &Assessment) -> (Vec<&str>, Vec<String>) {
     let objects = missing.iter().map(|missing| missing.object.as_str());
     let mut grants: Vec<String> = missing
         .iter()
-        .map(|missing| format!("{};", missing.grant.trim_end_matches(';')))
+        .map(|missing| hidden::grant(format!("{};", missing.grant.trim_end_matches(';'))))
         .collect();
     grants.sort_unstable();
     grants.dedup();
@@ -270,7 +271,10 @@ mod tests {
     fn each_grant_is_one_statement() {
         let check = testing::check();
         let (_, grants) = grants(&check.assessments[0]);
-        assert_eq!(grants, ["GRANT SELECT ON pg_file_settings TO (user);"]);
+        assert_eq!(
+            grants,
+            ["-- with --with-names, which shows the name: GRANT SELECT ON pg_file_settings TO (user);"]
+        );
     }
 
     #[test]

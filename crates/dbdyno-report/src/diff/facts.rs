@@ -46,7 +46,7 @@ impl Part {
                 Self::HostCpu
             }
             "memory" | "numa" | "zfs_cache_max_bytes" => Self::HostMemory,
-            "data" | "wal" | "dev_shm_bytes" | "mounts" => Self::HostStorage,
+            "data" | "wal" | "tablespaces" | "dev_shm_bytes" | "mounts" => Self::HostStorage,
             "virtualisation" | "container" | "vendor" | "product" => Self::HostVirtualisation,
             "server_process" | "cgroups" => Self::HostProcess,
             _ => Self::HostOther,
@@ -57,7 +57,7 @@ impl Part {
         match first(path) {
             "version" | "extensions" => Self::ServerVersion,
             "tables" | "table_totals" | "indexes" | "foreign_keys" | "sequences" | "databases"
-            | "slots" => Self::ServerObjects,
+            | "slots" | "tablespaces" => Self::ServerObjects,
             _ => Self::ServerOther,
         }
     }

@@ -59,13 +59,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .postgres
         .as_ref()
         .and_then(|server| server.bytes("max_wal_size"));
-    // A log that was not seen is not on the data's storage for all that is known.
-    let log_storage = storages
-        .is_whole()
-        .then(|| storages.all.len().saturating_sub(1));
     let mut worst: Option<(Severity, String, &Mounted<'_>)> = None;
-    for (index, storage) in storages.all.iter().enumerate() {
-        let log_bytes = log_bytes.filter(|_| log_storage == Some(index));
+    for storage in &storages.all {
+        // A log that was not seen is not on the data's storage for all that is known.
+        let log_bytes = log_bytes.filter(|_| storage.holds_log);
         let found = shortages(storage, log_bytes)?;
         for (severity, message) in found {
             if worst.as_ref().is_none_or(|(so_far, ..)| severity > *so_far) {

@@ -1,9 +1,9 @@
 //! The data lie on a file system that is no good home for a database.
 //!
 //! ## What it finds
-//! Data or write-ahead log on ext2, ext3, FUSE, an overlay, memory (tmpfs, ramfs), a foreign or
-//! shared file system (vfat, exfat, ntfs, cifs, 9p), NFS mounted without `hard`, or btrfs mounted
-//! without `nodatacow`.
+//! Data, write-ahead log or a tablespace on ext2, ext3, FUSE, an overlay, memory (tmpfs, ramfs), a
+//! foreign or shared file system (vfat, exfat, ntfs, cifs, 9p), NFS mounted without `hard`, or btrfs
+//! mounted without `nodatacow`.
 //!
 //! ## Why it matters
 //! ext2 has no journal and ext3 serialises fsync. An overlay dies with its container, memory with

@@ -29,6 +29,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_legacy::mapped;
 use super::huge_pages_size::{Pool, TAKEN, pages_needed};
+use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
 
@@ -103,7 +104,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence("idle huge pages", idle, &memory.huge_pages_free.origin);
     let finding = match needed {
         Ok((_, wanted)) if wanted > idle => {
-            let pages = pool.used().saturating_add(wanted);
+            // Other servers here may be among who uses some, or have fallen back, too.
+            let of_others = neighbours::huge_pages(facts, pool.page_bytes);
+            let pages = pool.used().max(of_others).saturating_add(wanted);
             finding
                 .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
                 .costing(TAKEN)
@@ -142,6 +145,18 @@ mod tests {
         memory.huge_pages_free = Fact::known(free, "/proc/meminfo HugePages_Free");
         memory.huge_pages_reserved = Fact::known(reserved, "/proc/meminfo HugePages_Rsvd");
         facts
+    }
+
+    #[test]
+    fn a_pool_for_one_of_two_servers_grows_for_both() {
+        let mut facts = with_pages(60, 60, 0);
+        facts.others = vec![healthy()];
+        let finding = finding(&RULE, &facts);
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("vm.nr_hugepages = 144 in")
+        );
     }
 
     #[test]

@@ -31,6 +31,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_size::{Pool, TAKEN};
 use crate::formulas::memory::{huge_pages_for, page_table_saving_bytes};
+use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, need_ref, server, setting_number, setting_text,
@@ -120,6 +121,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     let page = humane_bytes(pool.page_bytes);
+    let in_all = wanted.saturating_add(neighbours::huge_pages(facts, pool.page_bytes));
     Ok(RULE
         .finding(format!(
             "{} of shared memory need {exact} huge pages of {page}, and the host has 0: in small \
@@ -133,7 +135,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             pool.total,
             &memory.huge_pages_total.origin,
         )
-        .sysctl(&[("vm.nr_hugepages", wanted)], Needs::Restart)
+        .sysctl(&[("vm.nr_hugepages", in_all)], Needs::Restart)
         .costing(TAKEN)
         .into_outcome())
 }

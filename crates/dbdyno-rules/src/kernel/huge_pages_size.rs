@@ -9,7 +9,7 @@
 //! own: 64 GiB cost 128 MiB a backend, and every miss in the CPU's translation cache walks them.
 //!
 //! ## What to do
-//! Reserve that many pages, at boot where memory is fragmented, and restart the server. When it
+//! Reserve that many pages, and those of other servers on the host with them, at boot where memory is fragmented, and restart the server. When it
 //! runs well, `huge_pages = on` keeps it from starting without them.
 //!
 //! ## Risk
@@ -30,6 +30,7 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::memory::page_table_saving_bytes;
+use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, server, setting_number, setting_text, settle,
@@ -141,7 +142,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     let page = humane_bytes(pool.page_bytes);
-    Ok(RULE
+    let of_others = neighbours::huge_pages(facts, pool.page_bytes);
+    let in_all = needed.saturating_add(of_others);
+    let finding = RULE
         .finding(format!(
             "{} of shared memory lie in 4 KiB pages, which costs up to {} of page tables a \
              backend: {needed} huge pages of {page} are needed and none is reserved",
@@ -153,8 +156,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "HugePages_Total",
             pool.total,
             &memory.huge_pages_total.origin,
-        )
-        .sysctl(&[("vm.nr_hugepages", needed)], Needs::Restart)
+        );
+    let finding = if of_others > 0 {
+        finding.evidence("huge pages of other servers here", of_others, "pg_settings")
+    } else {
+        finding
+    };
+    Ok(finding
+        .sysctl(&[("vm.nr_hugepages", in_all)], Needs::Restart)
         .costing(TAKEN)
         .into_outcome())
 }
@@ -183,6 +192,18 @@ mod tests {
             finding.host_actions[0]
                 .action
                 .starts_with("vm.nr_hugepages = 4213 in")
+        );
+    }
+
+    #[test]
+    fn the_pages_of_another_server_here_are_reserved_with_them() {
+        let mut facts = with_pages(0);
+        facts.others = vec![with_pages(0)];
+        let finding = finding(&RULE, &facts);
+        assert!(
+            finding.host_actions[0]
+                .action
+                .starts_with("vm.nr_hugepages = 8426 in")
         );
     }
 

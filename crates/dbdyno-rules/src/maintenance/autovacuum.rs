@@ -17,7 +17,8 @@
 //! how fast.
 //!
 //! ## When it does not apply
-//! A bulk load that switches it on again at its end and then runs VACUUM (ANALYZE) itself.
+//! A bulk load that switches it on again at its end and then runs VACUUM (ANALYZE) itself. On a
+//! standby the options of tables are the primary's.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
@@ -28,7 +29,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 use super::tables;
 use crate::postgres::settings::{self, SettingEvidence, value};
 use crate::rule::{FindingExt, Rule, need_ref, safe, server, settle};
-use crate::scope::{LISTED, ScopeExt, in_all};
+use crate::scope::{LISTED, ScopeExt, in_all, on_primary};
 use crate::sql::{StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -67,6 +68,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
         return Ok(finding.into_outcome());
     }
+    on_primary(postgres, "an option of a table")?;
     let tables = need_ref(&postgres.tables, "tables")?;
     let excluded: Vec<String> = tables
         .iter()
@@ -99,7 +101,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 /// reloptions keep what was written: every spelling of a boolean.
-fn is_off(value: &str) -> bool {
+pub(super) fn is_off(value: &str) -> bool {
     matches!(
         value.to_ascii_lowercase().as_str(),
         "false" | "off" | "no" | "0" | "f" | "n"
@@ -109,8 +111,8 @@ fn is_off(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, set, unknown};
-    use dbdyno_model::postgres::{Table, TableTotals};
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, set, unknown};
+    use dbdyno_model::postgres::{ReplicationRole, Table, TableTotals};
     use dbdyno_model::{Effect, Fact};
 
     #[test]
@@ -166,6 +168,21 @@ mod tests {
         assert!(finding.message.starts_with("40 table(s)"));
         assert_eq!(finding.statements.len(), 10);
         assert_eq!(finding.evidence[2].value, "30 more such tables");
+    }
+
+    #[test]
+    fn a_standby_is_asked_for_its_settings_alone() {
+        let mut facts = healthy();
+        let table = Table {
+            options: vec!["autovacuum_enabled=off".into()],
+            ..Table::default()
+        };
+        let server = postgres(&mut facts);
+        server.tables = Fact::known(vec![table], "pg_class");
+        server.role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
+        set(&mut facts, "autovacuum", "off");
+        finding(&RULE, &facts);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod index_bloat;
 mod never_analyzed;
 mod schedule;
 pub(crate) mod tables;
+mod upcoming;
 mod vacuum_io_rate;
 mod vacuum_threshold;
 mod warm_restart;
@@ -15,6 +16,8 @@ mod wraparound;
 mod xmin_horizon;
 
 use crate::Rule;
+
+pub use upcoming::next_vacuums;
 
 pub const RULES: &[Rule] = &[
     analyze_threshold::RULE,

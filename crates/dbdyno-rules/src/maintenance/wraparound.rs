@@ -19,13 +19,13 @@
 //! sample, and only where that was ten minutes or longer.
 //!
 //! ## When it does not apply
-//! Nowhere.
+//! Nowhere. On a standby the primary's ids are told, and nothing but the primary can freeze them.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::{Postgres, Table};
+use dbdyno_model::postgres::{Postgres, ReplicationRole, Table};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use super::tables;
@@ -109,6 +109,15 @@ const MULTIXACTS: &str = "multixact ids";
 
 /// The oldest tables, where the database is the one that was read.
 fn vacuum_first(finding: Finding, postgres: &Postgres, database: &str, kind: &str) -> Finding {
+    if postgres.role.get() == Some(ReplicationRole::Standby) {
+        return finding.host_action(
+            format!(
+                "on the primary: VACUUM of the oldest tables of {database}; a standby cannot freeze, \
+                 and replays what the primary freezes"
+            ),
+            Needs::Online,
+        );
+    }
     let connected = postgres
         .database
         .latest()
@@ -150,7 +159,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown};
     use dbdyno_model::host::Sampled;
-    use dbdyno_model::postgres::{Database, DatabaseAge, Table, TransactionIds};
+    use dbdyno_model::postgres::{Database, DatabaseAge, ReplicationRole, Table, TransactionIds};
     use dbdyno_model::{Fact, Facts, Severity};
 
     fn aged(xid_age: u64, multixact_age: u64) -> Facts {
@@ -216,6 +225,26 @@ mod tests {
                 "VACUUM (VERBOSE) public.old"
             ]
         );
+    }
+
+    #[test]
+    fn a_standby_is_told_and_sent_to_its_primary() {
+        let mut facts = aged(1_200_000_000, 0);
+        let server = postgres(&mut facts);
+        server.role = Fact::known(ReplicationRole::Standby, "test");
+        server.database.after = server.database.after.clone().map(|mut database| {
+            database.name = "shop".into();
+            database
+        });
+        let old = Table {
+            xid_age: 1_200_000_000,
+            ..Table::default()
+        };
+        server.tables = Fact::known(vec![old], "pg_class");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.severity, Severity::Critical);
+        assert_eq!(found.statements, []);
+        assert!(found.host_actions[0].action.starts_with("on the primary: "));
     }
 
     #[test]

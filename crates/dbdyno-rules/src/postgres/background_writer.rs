@@ -58,25 +58,31 @@ const WANTED: [(&str, f64, &str, bool); 3] = [
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
-    let checkpointed = count(postgres, |all| Some(all.buffers_written))?;
-    let cleaned = count(postgres, |all| Some(all.buffers_clean))?;
-    let stopped = count(postgres, |all| Some(all.maxwritten_clean))?;
-    let own = load::counted(postgres, &postgres.checkpoints, |all| {
-        all.buffers_backend.map(|count| count as f64)
-    });
+    let all = &postgres.checkpoints;
+    let checkpointed = load::counted(all, |all| Some(all.buffers_written as f64))
+        .ok_or_else(load::no_statistics)?;
+    let cleaned = by_itself(postgres, |all| all.buffers_clean)?;
+    let stopped = by_itself(postgres, |all| all.maxwritten_clean)?;
+    let own = load::counted_since(
+        all,
+        |all| all.backend_age_s,
+        |all| all.buffers_backend.map(|count| count as f64),
+    );
     let own =
         own.ok_or_else(|| Outcome::Unknown("pages written by sessions: not counted".to_owned()))?;
     let written = checkpointed.amount + cleaned.amount + own.amount;
+    // Each of the three may have been reset on another day.
+    let own_share = own.per_s() / (checkpointed.per_s() + cleaned.per_s() + own.per_s());
     let rounds = stopped.seconds / settings::number(postgres, "bgwriter_delay")?.max(0.01);
     if written < ENOUGH_PAGES {
         return Err(Outcome::Unknown(format!(
             "pages written: {written:.0} were counted, too few to judge by"
         )));
     }
-    let why = if own.amount / written > BACKEND_SHARE {
+    let why = if own_share > BACKEND_SHARE {
         format!(
             "sessions wrote {:.0} % of the pages themselves",
-            own.amount / written * 100.0
+            own_share * 100.0
         )
     } else if stopped.amount / rounds > STOPPED_SHARE {
         format!(
@@ -104,13 +110,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding.into_outcome())
 }
 
-fn count(
+/// What the background writer counted of itself.
+fn by_itself(
     postgres: &Postgres,
-    counter: impl Fn(&Checkpoints) -> Option<u64>,
+    counter: impl Fn(&Checkpoints) -> u64,
 ) -> Result<Counted, Outcome> {
-    load::counted(postgres, &postgres.checkpoints, |all| {
-        counter(all).map(|count| count as f64)
-    })
+    load::counted_since(
+        &postgres.checkpoints,
+        |all| all.cleaning_age_s,
+        |all| Some(counter(all) as f64),
+    )
     .ok_or_else(load::no_statistics)
 }
 
@@ -153,6 +162,18 @@ mod tests {
             finding.message
         );
         assert_eq!(finding.recommendations.len(), 2);
+    }
+
+    #[test]
+    fn what_was_reset_apart_is_compared_by_the_second() {
+        // Of a hundred days; the checkpointer's counters are of one.
+        let mut facts = written(Some(3_000_000), 0);
+        let server = postgres(&mut facts);
+        server.checkpoints.after = server.checkpoints.after.clone().map(|mut all| {
+            all.backend_age_s = all.backend_age_s.map(|age_s| age_s * 100.0);
+            all
+        });
+        ok(&RULE, &facts);
     }
 
     #[test]

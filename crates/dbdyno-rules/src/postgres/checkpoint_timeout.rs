@@ -27,6 +27,7 @@ use dbdyno_model::{Facts, Finding, Outcome, Severity};
 
 use super::checkpoints::{SHORT_TIMEOUT_S, WANTED_TIMEOUT_S};
 use super::load::writes;
+use super::recovery;
 use super::settings::{self, SettingEvidence, value};
 use crate::rule::{FindingExt, RecommendationExt, Rule, safe, server, settle};
 
@@ -56,6 +57,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             writes.because()
         ))
         .shows(postgres, "checkpoint_timeout");
+    let finding = recovery::shown(finding, facts, postgres)?;
     Ok(Finding {
         confidence: writes.confidence(),
         ..finding
@@ -85,6 +87,10 @@ mod tests {
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"checkpoint_timeout is 5min, short for the declared workload tpcc: after every checkpoint pages are logged in full again");
         assert!(finding.recommendations[0].gives_up.is_some());
+        assert_eq!(
+            finding.evidence.last().unwrap().fact,
+            "recovery after a crash"
+        );
     }
 
     #[test]

@@ -55,14 +55,19 @@ pub(crate) fn planned_timeout_s(facts: &Facts, postgres: &Postgres) -> Result<f6
     Ok(if raised { WANTED_TIMEOUT_S } else { now })
 }
 
+/// Log written a second in busy hours: counted, or assumed of a declared load.
+pub(crate) fn busy_rate(facts: &Facts, postgres: &Postgres) -> Option<f64> {
+    let counted = load::wal_rate(postgres).map(|rate| rate * PEAK_TO_MEAN);
+    let declared = load::declared_writes(facts)
+        .and_then(|_| machine::cpus(facts).get())
+        .map(|cpus| f64::from(cpus) * ASSUMED_WAL_BYTES_PER_S_AND_CPU);
+    counted.into_iter().chain(declared).reduce(f64::max)
+}
+
 /// Share of checkpoints that the log's size forced; none before there were enough of them.
 pub(crate) fn requested_share(postgres: &Postgres) -> Option<f64> {
-    let timed = load::counted(postgres, &postgres.checkpoints, |count| {
-        Some(count.timed as f64)
-    })?;
-    let requested = load::counted(postgres, &postgres.checkpoints, |count| {
-        Some(count.requested as f64)
-    })?;
+    let timed = load::counted(&postgres.checkpoints, |count| Some(count.timed as f64))?;
+    let requested = load::counted(&postgres.checkpoints, |count| Some(count.requested as f64))?;
     if timed.amount + requested.amount < ENOUGH_CHECKPOINTS {
         return None;
     }

@@ -22,7 +22,6 @@
 //! - <https://www.postgresql.org/docs/current/connect-estab.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::DatabaseCounters;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::{load, releases};
@@ -50,24 +49,31 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     releases::since(postgres, 14, "the count of sessions")?;
     load::latest(&postgres.database_counters, "sessions")?;
-    let counted = load::counted(postgres, &postgres.database_counters, |all| sessions(all));
+    let counted = load::in_all_databases(&postgres.database_counters, |one| one.sessions);
     let Some(counted) = counted else {
         return Err(Outcome::Unknown(
             "new sessions a second: the counters cover less than a day".to_owned(),
         ));
     };
-    if counted.per_s() <= FREQUENT_PER_S {
-        return Ok(Outcome::Ok);
+    if counted.per_s <= FREQUENT_PER_S {
+        return if counted.is_whole {
+            Ok(Outcome::Ok)
+        } else {
+            Err(Outcome::Unknown(
+                "new sessions a second: the counters of some databases cover less than a day"
+                    .to_owned(),
+            ))
+        };
     }
     Ok(RULE
         .finding(format!(
             "{} sessions are opened a second: each is a new process for a few statements",
-            humane_number(counted.per_s())
+            humane_number(counted.per_s)
         ))
         .evidence("sessions", counted.amount, "pg_stat_database")
         .evidence(
             "over",
-            format!("{:.0} hours", counted.seconds / 3600.0),
+            format!("up to {:.0} hours", counted.seconds / 3600.0),
             "pg_stat_database",
         )
         .host_action(
@@ -75,11 +81,6 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             Needs::Online,
         )
         .into_outcome())
-}
-
-fn sessions(all: &[DatabaseCounters]) -> Option<f64> {
-    let known: Vec<u64> = all.iter().filter_map(|one| one.sessions).collect();
-    (!known.is_empty()).then(|| known.iter().map(|count| *count as f64).sum())
 }
 
 #[cfg(test)]
@@ -93,7 +94,6 @@ mod tests {
 
     fn opened(a_day: u64) -> Facts {
         let mut facts = healthy();
-        with_statistics_of_days(&mut facts, 1.0);
         let one = |name: Option<&str>, sessions| DatabaseCounters {
             name: name.map(str::to_owned),
             sessions,
@@ -103,7 +103,23 @@ mod tests {
             vec![one(None, Some(0)), one(Some("shop"), Some(a_day))],
             "pg_stat_database",
         );
+        with_statistics_of_days(&mut facts, 1.0);
         facts
+    }
+
+    #[test]
+    fn a_database_of_unknown_age_is_not_taken_for_a_quiet_one() {
+        let mut facts = opened(86_400);
+        let all = &mut postgres(&mut facts).database_counters.before;
+        *all = all.clone().map(|mut all| {
+            all.push(DatabaseCounters {
+                name: Some("new".to_owned()),
+                sessions: Some(1_000_000),
+                ..DatabaseCounters::default()
+            });
+            all
+        });
+        assert!(unknown(&RULE, &facts).contains("some databases"));
     }
 
     #[test]

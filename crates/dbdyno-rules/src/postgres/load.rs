@@ -2,7 +2,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Sampled;
-use dbdyno_model::postgres::Postgres;
+use dbdyno_model::postgres::{Checkpoints, Database, DatabaseCounters, Postgres, Wal};
 use dbdyno_model::{Facts, Outcome};
 
 use crate::formulas::MIB;
@@ -31,11 +31,42 @@ impl Counted {
     }
 }
 
-/// One counter's growth: over the window where that is long, else since the statistics were
-/// reset where that is long ago; none where neither is.
-pub(crate) fn counted<T>(
-    postgres: &Postgres,
+/// Counters that know since when they count: every view has a reset of its own.
+pub(crate) trait Dated {
+    fn age_s(&self) -> Option<f64>;
+}
+
+impl Dated for Database {
+    fn age_s(&self) -> Option<f64> {
+        self.stats_age_s
+    }
+}
+
+impl Dated for Wal {
+    fn age_s(&self) -> Option<f64> {
+        self.stats_age_s
+    }
+}
+
+impl Dated for Checkpoints {
+    fn age_s(&self) -> Option<f64> {
+        self.stats_age_s
+    }
+}
+
+/// One counter's growth: over the window where that is long, else since its view was reset where
+/// that is long ago; none where neither is.
+pub(crate) fn counted<T: Dated>(
     sampled: &Sampled<T>,
+    counter: impl Fn(&T) -> Option<f64>,
+) -> Option<Counted> {
+    counted_since(sampled, T::age_s, counter)
+}
+
+/// The same for a counter whose age is not that of the others beside it.
+pub(crate) fn counted_since<T>(
+    sampled: &Sampled<T>,
+    age_s: impl Fn(&T) -> Option<f64>,
     counter: impl Fn(&T) -> Option<f64>,
 ) -> Option<Counted> {
     if sampled.seconds >= LONG_WINDOW_S
@@ -46,11 +77,60 @@ pub(crate) fn counted<T>(
             seconds: sampled.seconds,
         });
     }
-    // Each view has its own reset; the database's is the one that is known, and resetting the
-    // shared ones alone is rare.
-    let seconds = postgres.database.latest()?.stats_age_s?;
-    let amount = counter(sampled.latest()?)?;
+    let latest = sampled.latest()?;
+    let seconds = age_s(latest)?;
+    let amount = counter(latest)?;
     (seconds >= LONG_STATISTICS_S).then_some(Counted { amount, seconds })
+}
+
+/// What one counter of every database grew by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct InAllDatabases {
+    pub(crate) per_s: f64,
+    pub(crate) amount: f64,
+    /// Over how long, where it is longest.
+    pub(crate) seconds: f64,
+    /// Whether no database that counted something had to be left out for its age.
+    pub(crate) is_whole: bool,
+}
+
+/// Each database's counter over its own time; none where no database has counted for long.
+pub(crate) fn in_all_databases(
+    sampled: &Sampled<Vec<DatabaseCounters>>,
+    counter: impl Fn(&DatabaseCounters) -> Option<u64>,
+) -> Option<InAllDatabases> {
+    let sum = |all: &Vec<DatabaseCounters>| {
+        let known: Vec<u64> = all.iter().filter_map(&counter).collect();
+        (!known.is_empty()).then(|| known.iter().map(|count| *count as f64).sum::<f64>())
+    };
+    if sampled.seconds >= LONG_WINDOW_S
+        && let Some(per_s) = sampled.rate(sum)
+    {
+        return Some(InAllDatabases {
+            per_s,
+            amount: per_s * sampled.seconds,
+            seconds: sampled.seconds,
+            is_whole: true,
+        });
+    }
+    let mut all = InAllDatabases {
+        per_s: 0.0,
+        amount: 0.0,
+        seconds: 0.0,
+        is_whole: true,
+    };
+    for one in sampled.latest()? {
+        let Some(count) = counter(one) else { continue };
+        match one.stats_age_s.filter(|age_s| *age_s >= LONG_STATISTICS_S) {
+            Some(age_s) => {
+                all.per_s += count as f64 / age_s;
+                all.amount += count as f64;
+                all.seconds = all.seconds.max(age_s);
+            }
+            None => all.is_whole &= count == 0,
+        }
+    }
+    (all.seconds > 0.0).then_some(all)
 }
 
 /// The newest reading of a view, or the outcome that names what is missing.
@@ -69,11 +149,9 @@ pub(crate) fn wal_rate(postgres: &Postgres) -> Option<f64> {
             .rate(|wal| wal.position_bytes.map(|bytes| bytes as f64))?;
         (postgres.wal.seconds >= LONG_WINDOW_S).then_some(rate)
     };
-    counted(postgres, &postgres.wal, |wal| {
-        wal.bytes.map(|bytes| bytes as f64)
-    })
-    .map(Counted::per_s)
-    .or_else(in_window)
+    counted(&postgres.wal, |wal| wal.bytes.map(|bytes| bytes as f64))
+        .map(Counted::per_s)
+        .or_else(in_window)
 }
 
 /// Name of the declared workload, where it consists of short transactions that write.
@@ -84,7 +162,7 @@ pub(crate) fn declared_writes(facts: &Facts) -> Option<&str> {
 
 pub(crate) fn no_statistics() -> Outcome {
     Outcome::Unknown(
-        "no statistics yet: the counters cover less than a day, and no workload is declared"
+        "no statistics yet: the counters cover less than a day, or nobody knows how long, and no workload is declared"
             .to_owned(),
     )
 }
@@ -148,7 +226,7 @@ pub(crate) fn writes<'a>(facts: &'a Facts, postgres: &Postgres) -> Result<Writes
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{declare_tpcc, healthy, with_statistics_of_days};
+    use crate::testing::{declare_tpcc, healthy, postgres, with_statistics_of_days};
 
     #[test]
     fn young_counters_say_nothing_and_old_ones_do() {
@@ -158,6 +236,48 @@ mod tests {
         with_statistics_of_days(&mut facts, 2.0);
         let rate = wal_rate(facts.postgres.as_ref().unwrap()).unwrap();
         assert!((rate - 100_000.0 / 172_800.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_view_is_divided_by_its_own_age() {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 365.0);
+        let day = |mut database: Database| {
+            database.stats_age_s = Some(90_000.0);
+            database
+        };
+        let server = postgres(&mut facts);
+        server.database.after = server.database.after.clone().map(day);
+        let rate = wal_rate(server).unwrap();
+        assert!((rate - 100_000.0 / (365.0 * 86_400.0)).abs() < 1e-9, "{rate}");
+        let commits = counted(&server.database, |all| Some(all.commits as f64)).unwrap();
+        assert!((commits.seconds - 90_000.0).abs() < 1e-9);
+        server.wal.after = server.wal.after.clone().map(|mut wal| {
+            wal.stats_age_s = Some(3600.0);
+            wal
+        });
+        assert_eq!(wal_rate(server), None);
+    }
+
+    #[test]
+    fn databases_are_summed_as_rates_and_young_ones_left_out() {
+        let one = |sessions, stats_age_s| DatabaseCounters {
+            sessions: Some(sessions),
+            stats_age_s,
+            ..DatabaseCounters::default()
+        };
+        let sampled = |all| Sampled {
+            before: dbdyno_model::Fact::known(all, "pg_stat_database"),
+            ..Sampled::default()
+        };
+        let old = one(864_000, Some(10.0 * LONG_STATISTICS_S));
+        let newer = one(86_400, Some(LONG_STATISTICS_S));
+        let of = |all| in_all_databases(&sampled(all), |one| one.sessions);
+        let both = of(vec![old.clone(), newer, one(0, None)]).unwrap();
+        assert!((both.per_s - 2.0).abs() < 1e-9 && both.is_whole, "{both:?}");
+        let partly = of(vec![old, one(5, None)]).unwrap();
+        assert!((partly.per_s - 1.0).abs() < 1e-9 && !partly.is_whole, "{partly:?}");
+        assert_eq!(of(vec![one(5, Some(60.0))]), None);
     }
 
     #[test]

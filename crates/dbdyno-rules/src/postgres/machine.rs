@@ -1,9 +1,12 @@
 //! What the machine leaves to this server: memory, CPUs, sessions at work, storage.
 
-use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Storage};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Storage};
 use dbdyno_model::{Fact, Facts};
 
-/// Memory the server may use, in bytes: what the user capped it to, else what the host leaves.
+use crate::neighbours;
+
+/// Memory the server may use, in bytes: what the user capped it to, else what the host and the other
+/// servers on it leave.
 pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
     if let Some(bytes) = facts.intent.memory_bytes {
         return Fact::known(bytes, "--memory");
@@ -11,7 +14,8 @@ pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
     let Some(host) = &facts.host else {
         return Fact::unknown("the server runs on another machine; give --memory", "host");
     };
-    with_hint(&host.memory.effective_bytes, "--memory")
+    let alone = with_hint(&host.memory.effective_bytes, "--memory");
+    neighbours::left(facts, host, alone)
 }
 
 /// CPUs the server may use.
@@ -75,8 +79,14 @@ pub(crate) fn rotational(facts: &Facts) -> Fact<bool> {
     let Some(host) = &facts.host else {
         return Fact::unknown("the server runs on another machine", NAME);
     };
-    let Some(storage) = host.data.value() else {
-        return Fact::unknown(host.data.why_unknown().unwrap_or("unknown"), NAME);
+    turns(host, &host.data)
+}
+
+/// The same of what lies under another directory.
+pub(crate) fn turns(host: &Host, storage: &Fact<Storage>) -> Fact<bool> {
+    const NAME: &str = "rotational disks";
+    let Some(storage) = storage.value() else {
+        return Fact::unknown(storage.why_unknown().unwrap_or("unknown"), NAME);
     };
     let Some(devices) = storage
         .devices

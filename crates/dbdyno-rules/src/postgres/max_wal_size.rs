@@ -15,7 +15,8 @@
 //! load the rate is assumed: 4 MiB/s a CPU, bounded by a tenth of the free space and 16 GiB.
 //!
 //! ## Risk
-//! None to data. The log takes more space, and recovery after a crash may have to replay all of it.
+//! None to data. The log takes more space, and recovery after a crash may have to replay all of it:
+//! how long that takes is told for 80 MB/s, which is an assumption.
 //!
 //! ## When it does not apply
 //! Servers that write little.
@@ -29,6 +30,7 @@ use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Facts, Finding, Outcome, Severity};
 
 use super::checkpoints::wanted_log;
+use super::recovery;
 use super::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, safe, server, settle};
 
@@ -64,6 +66,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .shows(postgres, "max_wal_size")
         .shows(postgres, "checkpoint_timeout");
+    let finding = recovery::shown(finding, facts, postgres)?;
     Ok(Finding {
         confidence: wanted.confidence,
         ..finding
@@ -75,8 +78,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "time, not volume, starts the checkpoints; fewer pages are logged in full",
         )
         .giving_up(format!(
-            "recovery time: a crash may have up to {} of WAL to replay, and the disk holds it",
-            humane_bytes(wanted.bytes)
+            "recovery time: a crash may have up to {} of WAL to replay, {}, and the disk holds it",
+            humane_bytes(wanted.bytes),
+            recovery::replayed(wanted.bytes)
         )),
     )
     .into_outcome())
@@ -114,6 +118,15 @@ mod tests {
         let found = finding(&RULE, &declared(80));
         insta::assert_snapshot!(found.message, @"max_wal_size is 1GB, too little for checkpoints by time: for the declared workload tpcc, taking 8 MiB/s of WAL for 2 CPUs");
         assert_eq!(found.confidence, Confidence::Medium);
+        // 1 GiB now, 8 GiB then.
+        let recovery = found.evidence.last().unwrap();
+        assert_eq!(recovery.fact, "recovery after a crash");
+        assert!(
+            recovery.value.starts_with("up to 13.4 seconds")
+                && recovery.value.contains("up to 107.4 seconds"),
+            "{}",
+            recovery.value
+        );
         assert!(
             found.recommendations[0]
                 .gives_up

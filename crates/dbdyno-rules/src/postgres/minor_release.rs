@@ -19,7 +19,7 @@
 //!
 //! ## When it does not apply
 //! Lab servers; majors that this catalogue does not know. dbdyno asks no network: there may be a
-//! newer release than it knows.
+//! newer release than it knows, and of a server that is newer nothing is said.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/support/versioning/>
@@ -88,9 +88,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             Severity::Warn,
             Effect::Operation,
             format!(
-                "{}.{minor} is {} minor release(s) behind {newest}",
+                "{}.{minor} is {} minor release(s) behind {newest}, the newest known on {}",
                 release.major,
-                release.newest_minor - minor
+                release.newest_minor - minor,
+                releases::KNOWN_ON
             ),
         )
     } else {
@@ -128,7 +129,13 @@ mod tests {
     #[test]
     fn an_older_minor_release_is_found() {
         let finding = finding(&RULE, &running(150_015, "15.15 (Debian 15.15-0+deb12u1)"));
-        assert_eq!(finding.message, "15.15 is 4 minor release(s) behind 15.19");
+        assert_eq!(
+            finding.message,
+            format!(
+                "15.15 is 5 minor release(s) behind 15.20, the newest known on {}",
+                crate::postgres::releases::KNOWN_ON
+            )
+        );
         assert_eq!(finding.severity, Severity::Warn);
     }
 
@@ -148,8 +155,9 @@ mod tests {
 
     #[test]
     fn the_newest_and_what_is_newer_still_are_fine_and_a_lab_not_applicable() {
-        ok(&RULE, &running(150_019, "15.19"));
         ok(&RULE, &running(150_020, "15.20"));
+        ok(&RULE, &running(150_021, "15.21"));
+        ok(&RULE, &running(180_007, "18.7"));
         let mut facts = running(150_015, "15.15");
         facts.intent.lab = true;
         not_applicable(&RULE, &facts);

@@ -1,7 +1,8 @@
 //! A planner that takes solid-state storage for turning disks.
 //!
 //! ## What it finds
-//! `random_page_cost` at 4 or more while no disk under the data turns.
+//! `random_page_cost` at 4 or more while no disk under the data turns; the same of a tablespace, and a
+//! lower cost of one whose disks do turn.
 //!
 //! ## Why it matters
 //! At 4, the planner believes that fetching a page by index costs four times as much as reading the
@@ -10,7 +11,7 @@
 //!
 //! ## What to do
 //! Set `random_page_cost` to 1.1, and compare the plans of the most frequent queries. Where
-//! tablespaces lie on different media, set it per tablespace.
+//! tablespaces lie on different media, set it per tablespace with `ALTER TABLESPACE`.
 //!
 //! ## Risk
 //! None to data. Plans move towards indexes.
@@ -21,19 +22,25 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-query.html>
+//! - <https://www.postgresql.org/docs/current/sql-altertablespace.html>
 
-use dbdyno_model::finding::Confidence;
+use dbdyno_model::finding::{Confidence, Statement};
+use dbdyno_model::postgres::{Postgres, ReplicationRole};
 use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::machine::rotational;
+use super::machine::{rotational, turns};
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, need, safe, server, settle};
+use crate::rule::{FindingExt, Rule, humane_number, need, safe, server, settle};
+use crate::sql::{StatementExt, identifier, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.random_page_cost",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-query.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-query.html",
+        "https://www.postgresql.org/docs/current/sql-altertablespace.html",
+    ],
     check,
     source_text: include_str!("random_page_cost.rs"),
 };
@@ -44,18 +51,17 @@ fn check(facts: &Facts) -> Outcome {
 
 const DEFAULT: f64 = 4.0;
 
+/// What is asked for where no disk turns.
+const SOLID_STATE: f64 = 1.1;
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let now = settings::number(postgres, "random_page_cost")?;
-    if now < DEFAULT {
-        return Ok(Outcome::Ok);
-    }
     let rotational_fact = rotational(facts);
-    if need(&rotational_fact, "medium under the data")? {
-        return Ok(Outcome::Ok);
-    }
-    Ok(RULE
-        .finding(format!(
+    let is_wrong = now >= DEFAULT && !need(&rotational_fact, "medium under the data")?;
+    let tablespaces = tablespaces(facts, postgres, if is_wrong { SOLID_STATE } else { now });
+    let mut finding = if is_wrong {
+        RULE.finding(format!(
             "random_page_cost is {now}, but no disk under the data turns"
         ))
         .shows(postgres, "random_page_cost")
@@ -65,14 +71,82 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             value("1.1"),
             "reading any page costs about as much as reading the next one",
         ))
-        .into_outcome())
+    } else {
+        let Some(first) = tablespaces.first() else {
+            return Ok(Outcome::Ok);
+        };
+        RULE.finding(first.message.clone())
+            .shows(postgres, "random_page_cost")
+    };
+    for one in tablespaces {
+        finding = finding
+            .evidence(
+                format!("tablespace {}", one.name),
+                one.message,
+                "pg_tablespace",
+            )
+            .statement(one.sql);
+    }
+    Ok(finding.into_outcome())
+}
+
+/// A tablespace whose cost is not that of its disks.
+struct Mispriced {
+    name: String,
+    message: String,
+    sql: Statement,
+}
+
+/// Those of which the medium is known; what the owner set for turning disks is kept.
+fn tablespaces(facts: &Facts, postgres: &Postgres, servers_cost: f64) -> Vec<Mispriced> {
+    let host = facts.host.as_ref();
+    let is_primary = postgres.role.get() == Some(ReplicationRole::Primary);
+    let (Some(host), true) = (host, is_primary) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for one in postgres.tablespaces.value().into_iter().flatten() {
+        let storage = host
+            .tablespaces
+            .iter()
+            .find(|below| below.location == one.location);
+        let Some(is_turning) = storage.and_then(|below| turns(host, &below.storage).get()) else {
+            continue;
+        };
+        let own = one
+            .option("random_page_cost")
+            .and_then(|cost| cost.parse::<f64>().ok());
+        let cost = own.unwrap_or(servers_cost);
+        let (wanted, medium) = if !is_turning && cost >= DEFAULT {
+            (SOLID_STATE, "no disk under it turns")
+        } else if is_turning && cost < DEFAULT && own.is_none() {
+            (DEFAULT, "its disks turn")
+        } else {
+            continue;
+        };
+        let name = identifier(&one.name);
+        found.push(Mispriced {
+            message: format!(
+                "random_page_cost is {} for the tablespace {name}, but {medium}",
+                humane_number(cost)
+            ),
+            sql: statement(
+                format!("ALTER TABLESPACE {name} SET (random_page_cost = {wanted})"),
+                "the planner takes this tablespace for what it lies on",
+            ),
+            name,
+        });
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, on_bare_metal, unknown};
+    use crate::testing::{configure, finding, healthy, host, ok, on_bare_metal, postgres, unknown};
     use dbdyno_model::Fact;
+    use dbdyno_model::host::TablespaceStorage;
+    use dbdyno_model::postgres::Tablespace;
 
     fn with_medium(rotational: Fact<bool>) -> dbdyno_model::Facts {
         let mut facts = healthy();
@@ -102,6 +176,62 @@ mod tests {
         let mut facts = healthy();
         configure(&mut facts, "random_page_cost", "1.1");
         ok(&RULE, &facts);
+    }
+
+    /// A tablespace of each medium beside data on solid-state storage.
+    fn with_tablespaces(options: &[&str]) -> dbdyno_model::Facts {
+        let mut facts = healthy();
+        on_bare_metal(&mut facts);
+        let data = host(&mut facts).data.clone();
+        for (name, is_turning) in [("fast", false), ("Archive", true)] {
+            let location = format!("/srv/{name}");
+            let storage = data.clone().map(|mut storage| {
+                storage.mount_point.clone_from(&location);
+                storage.devices = storage.devices.map(|mut devices| {
+                    devices[0].rotational = Fact::known(is_turning, "test");
+                    devices
+                });
+                storage
+            });
+            host(&mut facts).tablespaces.push(TablespaceStorage {
+                location: location.clone(),
+                storage,
+            });
+            let tablespace = Tablespace {
+                name: name.to_owned(),
+                location,
+                options: options.iter().map(|option| (*option).to_owned()).collect(),
+            };
+            let server = postgres(&mut facts);
+            let mut all = server.tablespaces.value().cloned().unwrap_or_default();
+            all.push(tablespace);
+            server.tablespaces = Fact::known(all, "pg_tablespace");
+        }
+        facts
+    }
+
+    #[test]
+    fn a_tablespace_on_another_medium_gets_a_cost_of_its_own() {
+        let found = finding(&RULE, &with_tablespaces(&[]));
+        assert_eq!(found.recommendations.len(), 1);
+        let sql: Vec<&str> = found
+            .statements
+            .iter()
+            .map(|one| one.sql.as_str())
+            .collect();
+        assert_eq!(
+            sql,
+            ["ALTER TABLESPACE \"Archive\" SET (random_page_cost = 4)"]
+        );
+        let mut facts = with_tablespaces(&["random_page_cost=4"]);
+        configure(&mut facts, "random_page_cost", "1.1");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.recommendations, []);
+        assert_eq!(
+            found.message,
+            "random_page_cost is 4 for the tablespace fast, but no disk under it turns"
+        );
+        assert_eq!(found.statements.len(), 1);
     }
 
     #[test]

@@ -7,17 +7,20 @@ use dbdyno_model::postgres::Postgres;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Release {
     pub major: u32,
-    /// At the time when this catalogue was made: there may be a newer one.
+    /// As of [`KNOWN_ON`]: there may be a newer one, of which nothing is said.
     pub newest_minor: u32,
     /// `2027-11-11`: after it, nothing is mended.
     pub end_of_life: &'static str,
 }
 
-/// Source: <https://www.postgresql.org/support/versioning/>
+/// The day on which the newest minor releases were last looked up.
+pub const KNOWN_ON: &str = "2026-11-22";
+
+/// Source: <https://www.postgresql.org/support/versioning/>, and for 15.20 Debian's security archive
 pub const RELEASES: [Release; 6] = [
     release(13, 23, "2025-11-13"),
     release(14, 24, "2026-11-12"),
-    release(15, 19, "2027-11-11"),
+    release(15, 20, "2027-11-11"),
     release(16, 15, "2028-11-09"),
     release(17, 11, "2029-11-08"),
     release(18, 6, "2030-11-14"),
@@ -69,6 +72,13 @@ mod tests {
             assert_eq!(pair[0].major + 1, pair[1].major);
             assert!(pair[0].end_of_life < pair[1].end_of_life);
         }
+    }
+
+    #[test]
+    fn the_list_says_of_which_day_it_is() {
+        let parts: Vec<&str> = KNOWN_ON.split('-').collect();
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [4, 2, 2]);
+        assert!(parts.iter().all(|part| part.parse::<u32>().is_ok()));
     }
 
     #[test]

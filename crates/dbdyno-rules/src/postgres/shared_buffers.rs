@@ -135,12 +135,8 @@ fn fits_already(facts: &Facts, postgres: &Postgres, now: u64) -> bool {
 }
 
 fn miss_share(postgres: &Postgres) -> Option<f64> {
-    let read = load::counted(postgres, &postgres.database, |all| {
-        Some(all.blocks_read as f64)
-    })?;
-    let hit = load::counted(postgres, &postgres.database, |all| {
-        Some(all.blocks_hit as f64)
-    })?;
+    let read = load::counted(&postgres.database, |all| Some(all.blocks_read as f64))?;
+    let hit = load::counted(&postgres.database, |all| Some(all.blocks_hit as f64))?;
     let all = read.amount + hit.amount;
     (all >= ENOUGH_READS).then(|| read.amount / all)
 }

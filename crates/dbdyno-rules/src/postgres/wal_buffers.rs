@@ -52,7 +52,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let by_owner = postgres
         .setting("wal_buffers")
         .is_some_and(|now| now.is_set_by_user());
-    let full = load::counted(postgres, &postgres.wal, |wal| {
+    let full = load::counted(&postgres.wal, |wal| {
         wal.buffers_full.map(|count| count as f64)
     });
     let why = match full {

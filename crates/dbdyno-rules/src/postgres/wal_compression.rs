@@ -93,12 +93,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 fn image_share(postgres: &Postgres) -> Option<f64> {
-    let images = load::counted(postgres, &postgres.wal, |wal| {
+    let images = load::counted(&postgres.wal, |wal| {
         wal.full_page_images.map(|count| count as f64)
     })?;
-    let bytes = load::counted(postgres, &postgres.wal, |wal| {
-        wal.bytes.map(|count| count as f64)
-    })?;
+    let bytes = load::counted(&postgres.wal, |wal| wal.bytes.map(|count| count as f64))?;
     full_page_image_share(images.amount, bytes.amount)
 }
 

@@ -10,12 +10,13 @@
 //! out-of-memory killer.
 //!
 //! ## What to do
-//! Where files are written, raise `work_mem` to hold the average of them, within what the memory
-//! allows to all sessions at work; better still, only for the role or query that spills (`ALTER
-//! ROLE … SET work_mem`). Where the memory cannot carry it, lower it.
+//! Where files are written, find out by whom: `pg_stat_statements` counts them by statement,
+//! `log_temp_files` logs each. Then give `work_mem` to the transaction that spills (`SET LOCAL`) or to
+//! its role (`ALTER ROLE … SET work_mem`), within what the memory allows. A counter of the whole
+//! database never raises it for everybody. Where the memory cannot carry what is set, lower it.
 //!
 //! ## Risk
-//! None to data. A higher value takes memory in proportion to the sessions at work.
+//! None to data. A higher value takes memory in proportion to the sessions that set it.
 //!
 //! ## When it does not apply
 //! Servers whose counters are younger than a day, unless short transactions are declared: those
@@ -27,15 +28,16 @@
 use std::collections::BTreeMap;
 
 use dbdyno_model::finding::{Confidence, Want};
-use dbdyno_model::postgres::Postgres;
-use dbdyno_model::{Facts, Outcome, Severity};
+use dbdyno_model::postgres::{Postgres, TrackedStatement};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
 use super::{load, machine, max_connections, shared_buffers};
 use crate::formulas::memory::{budget_bytes, work_mem_ceiling_bytes};
-use crate::formulas::{GIB, KIB, MIB};
+use crate::formulas::{GIB, KIB, MIB, PAGE_BYTES};
 use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, need, safe, server, settle};
 use crate::solver::{self, humane};
+use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.work_mem",
@@ -53,8 +55,11 @@ fn check(facts: &Facts) -> Outcome {
 const DEFAULT_BYTES: u64 = 4 * MIB;
 const SPILLING_BYTES_PER_S: f64 = 1e6;
 
-/// Files larger than this belong to single queries: no setting for all sessions holds them.
-const LARGEST_FOR_ALL: u64 = GIB;
+/// More for one sort is a matter of the statement, not of memory.
+const LARGEST_BYTES: u64 = GIB;
+
+/// Statements that are named.
+const NAMED: usize = 3;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
@@ -72,12 +77,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let wanted = what_fits(facts, memory, ceiling.min(now), others);
         return Ok(too_much(postgres, memory, used, wanted));
     }
-    let bytes = load::counted(postgres, &postgres.database, |all| {
-        Some(all.temp_bytes as f64)
-    });
-    let files = load::counted(postgres, &postgres.database, |all| {
-        Some(all.temp_files as f64)
-    });
+    let bytes = load::counted(&postgres.database, |all| Some(all.temp_bytes as f64));
+    let files = load::counted(&postgres.database, |all| Some(all.temp_files as f64));
     let (Some(bytes), Some(files)) = (bytes, files) else {
         let short = load::declared_writes(facts).is_some();
         return Err(if short {
@@ -162,24 +163,54 @@ fn spilling(postgres: &Postgres, per_s: f64, average: u64, ceiling: u64) -> Outc
             "pg_stat_database",
         )
         .shows(postgres, "work_mem");
+    let finding = with_spillers(finding, postgres);
     let Some(now) = postgres.bytes("work_mem") else {
         return finding.into_outcome();
     };
     // Sorted rows take more room in memory than in their file: about twice.
     let wanted = humane::round_down(average.saturating_mul(2).min(ceiling) / KIB * KIB);
-    if average > LARGEST_FOR_ALL || wanted <= now {
+    if average > LARGEST_BYTES || wanted <= now {
         return finding.into_outcome();
     }
     finding
-        .recommend(
-            safe(
-                "work_mem",
-                Want::Bytes(wanted),
-                "holds the average spill in memory",
+        .statement(
+            statement(
+                format!("SET LOCAL work_mem = '{}'", humane::bytes(wanted)),
+                "in the transactions that spill, or for their role: it holds the average spill in memory",
             )
-            .giving_up("memory in proportion to the sessions at work"),
+            .costing("as much memory for each sort and hash of each session that sets it"),
         )
         .into_outcome()
+}
+
+/// Who spills most, where that is counted; else how to find out.
+fn with_spillers(finding: Finding, postgres: &Postgres) -> Finding {
+    let listed = postgres
+        .statements
+        .value()
+        .map_or(&[][..], |statements| statements.listed.as_slice());
+    let mut spillers: Vec<&TrackedStatement> = listed
+        .iter()
+        .filter(|one| one.temp_blocks_written > 0)
+        .collect();
+    if spillers.is_empty() {
+        return finding.host_action(
+            "find out which statements spill: log_temp_files = 10MB logs each file, and pg_stat_statements counts them by statement",
+            Needs::Reload,
+        );
+    }
+    spillers.sort_by(|a, b| {
+        b.temp_blocks_written
+            .cmp(&a.temp_blocks_written)
+            .then_with(|| a.id.cmp(&b.id))
+    });
+    spillers.iter().take(NAMED).fold(finding, |finding, one| {
+        finding.evidence(
+            format!("temporary files of statement {}", one.id),
+            humane_bytes(one.temp_blocks_written.saturating_mul(PAGE_BYTES)),
+            &postgres.statements.origin,
+        )
+    })
 }
 
 #[cfg(test)]
@@ -188,8 +219,9 @@ mod tests {
     use crate::testing::{
         configure, declare_tpcc, finding, healthy, ok, postgres, unknown, with_statistics_of_days,
     };
-    use dbdyno_model::Facts;
     use dbdyno_model::finding::Want;
+    use dbdyno_model::postgres::{Statements, TrackedStatement};
+    use dbdyno_model::{Fact, Facts};
 
     fn spilling(bytes_per_day: u64, files: u64) -> Facts {
         let mut facts = healthy();
@@ -203,27 +235,52 @@ mod tests {
     }
 
     #[test]
-    fn spills_are_found_and_held_in_memory() {
+    fn spills_are_found_and_never_answered_for_everybody() {
         let finding = finding(&RULE, &spilling(864_000_000_000, 80_000));
         insta::assert_snapshot!(finding.message, @"10.0 MB/s of temporary files are written, 10.3 MiB each on average, with work_mem at 4MB");
-        assert_eq!(finding.recommendations[0].want, Want::Bytes(20 << 20));
+        assert_eq!(finding.recommendations, []);
+        assert_eq!(finding.statements[0].sql, "SET LOCAL work_mem = '20MB'");
+        assert!(finding.host_actions[0].action.contains("log_temp_files"));
+    }
+
+    #[test]
+    fn who_spills_is_named_where_statements_are_counted() {
+        let mut facts = spilling(864_000_000_000, 80_000);
+        let of = |id: &str, blocks| TrackedStatement {
+            id: id.into(),
+            temp_blocks_written: blocks,
+            ..TrackedStatement::default()
+        };
+        let statements = Statements {
+            listed: vec![of("1", 0), of("2", 128), of("3", 131_072)],
+            ..Statements::default()
+        };
+        postgres(&mut facts).statements = Fact::known(statements, "pg_stat_statements");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.host_actions, []);
+        let named: Vec<&str> = found
+            .evidence
+            .iter()
+            .filter(|one| one.origin == "pg_stat_statements")
+            .map(|one| one.value.as_str())
+            .collect();
+        assert_eq!(named, ["1 GiB", "1 MiB"]);
     }
 
     #[test]
     fn the_memory_bounds_what_spills_get() {
         let mut facts = spilling(864_000_000_000, 1_000);
-        let Want::Bytes(wanted) = finding(&RULE, &facts).recommendations[0].want else {
-            panic!()
-        };
-        assert!(wanted < 864_000_000, "{wanted}");
+        let sql = finding(&RULE, &facts).statements.remove(0).sql;
+        assert_ne!(sql, "SET LOCAL work_mem = '1GB'");
+        assert!(sql.starts_with("SET LOCAL work_mem"), "{sql}");
         facts.intent.memory_bytes = Some(1 << 30);
-        assert_eq!(finding(&RULE, &facts).recommendations, []);
+        assert_eq!(finding(&RULE, &facts).statements, []);
     }
 
     #[test]
     fn giant_spills_are_left_to_their_query() {
         assert_eq!(
-            finding(&RULE, &spilling(864_000_000_000, 10)).recommendations,
+            finding(&RULE, &spilling(864_000_000_000, 10)).statements,
             []
         );
     }

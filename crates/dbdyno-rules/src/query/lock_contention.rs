@@ -60,7 +60,7 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let now = need_ref(&postgres.lock_waits, "waits for locks")?;
-    let deadlocks = counted(postgres, &postgres.database, |database| {
+    let deadlocks = counted(&postgres.database, |database| {
         Some(database.deadlocks as f64)
     })
     .map(|counted| counted.per_s() * MINUTE_S)

@@ -52,17 +52,22 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     state::standby(postgres)?;
     let now = load::latest(&postgres.database_counters, "cancelled queries")?;
-    let counted = load::counted(postgres, &postgres.database_counters, |all| {
-        Some(sum(all, DatabaseCounters::conflicts))
-    });
+    let counted = load::in_all_databases(&postgres.database_counters, |one| Some(one.conflicts()));
     let Some(counted) = counted else {
         return Err(Outcome::Unknown(
             "cancelled queries an hour: the counters cover less than a day".to_owned(),
         ));
     };
-    let hourly = counted.per_s() * 3600.0;
+    let hourly = counted.per_s * 3600.0;
     if hourly <= OFTEN_PER_HOUR {
-        return Ok(Outcome::Ok);
+        return if counted.is_whole {
+            Ok(Outcome::Ok)
+        } else {
+            Err(Outcome::Unknown(
+                "cancelled queries an hour: the counters of some databases cover less than a day"
+                    .to_owned(),
+            ))
+        };
     }
     let snapshot = sum(now, |one| one.conflicts_snapshot);
     let lock = sum(now, |one| one.conflicts_lock);
@@ -113,7 +118,6 @@ mod tests {
 
     fn cancelled(snapshot: u64, lock: u64) -> Facts {
         let mut facts = standby();
-        with_statistics_of_days(&mut facts, 1.0);
         let shop = DatabaseCounters {
             name: Some("shop".into()),
             conflicts_snapshot: snapshot,
@@ -122,7 +126,22 @@ mod tests {
         };
         postgres(&mut facts).database_counters.before =
             Fact::known(vec![shop], "pg_stat_database_conflicts");
+        with_statistics_of_days(&mut facts, 1.0);
         facts
+    }
+
+    #[test]
+    fn a_database_of_unknown_age_is_not_taken_for_a_quiet_one() {
+        let mut facts = cancelled(3, 0);
+        let all = &mut postgres(&mut facts).database_counters.before;
+        *all = all.clone().map(|mut all| {
+            all.push(DatabaseCounters {
+                conflicts_lock: 10,
+                ..DatabaseCounters::default()
+            });
+            all
+        });
+        assert!(unknown(&RULE, &facts).contains("some databases"));
     }
 
     #[test]

@@ -19,8 +19,8 @@
 //! Programs that keep the value in 32 bits fail on larger ones.
 //!
 //! ## When it does not apply
-//! Sequences that start over. Columns whose values come from elsewhere are not seen: nothing but
-//! the table itself says how far they are.
+//! Sequences that start over. Standbys, on which nothing is to be altered. Columns whose values come
+//! from elsewhere are not seen: nothing but the table itself says how far they are.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-SERIAL>
@@ -32,7 +32,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 use crate::scope::{
-    DAY_S, LISTED, ScopeExt, database, humane_count, humane_time, statistics_age_s,
+    DAY_S, LISTED, ScopeExt, database, humane_count, humane_time, on_primary, statistics_age_s,
 };
 use crate::sql::{CostExt, StatementExt, identifier, qualified, statement};
 
@@ -82,6 +82,7 @@ impl Ending<'_> {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "a sequence")?;
     let sequences = need_ref(&postgres.sequences, "sequences")?;
     let age_s = statistics_age_s(postgres).filter(|age_s| *age_s >= LEAST_AGE_S);
     let mut ending: Vec<(Severity, Ending<'_>)> = sequences
@@ -225,8 +226,10 @@ fn name(sequence: &Sequence) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, unknown, with_statistics_of_days};
-    use dbdyno_model::postgres::{Sequence, SequenceColumn, Sequences};
+    use crate::testing::{
+        finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
+    };
+    use dbdyno_model::postgres::{ReplicationRole, Sequence, SequenceColumn, Sequences};
     use dbdyno_model::{Fact, Facts, Needs, Severity};
 
     fn sequence(last: i64, column_type: &str, inserted: u64) -> Sequence {
@@ -315,6 +318,13 @@ mod tests {
         let mut cycling = sequence(2_147_483_640, "integer", 0);
         cycling.cycles = true;
         ok(&RULE, &with(vec![unused, cycling]));
+    }
+
+    #[test]
+    fn a_standby_is_not_applicable() {
+        let mut facts = with(vec![sequence(2_000_000_000, "integer", 0)]);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

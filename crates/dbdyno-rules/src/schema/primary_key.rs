@@ -17,7 +17,8 @@
 //! None to data. Setting columns NOT NULL scans the table under a lock.
 //!
 //! ## When it does not apply
-//! Tables that are only ever appended to or replaced as a whole, such as staging tables.
+//! Tables that are only ever appended to or replaced as a whole, such as staging tables. Standbys,
+//! on which nothing is to be altered.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-PRIMARY-KEYS>
@@ -29,7 +30,7 @@ use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::maintenance::tables;
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
-use crate::scope::{LISTED, ScopeExt, database, in_all};
+use crate::scope::{LISTED, ScopeExt, database, in_all, on_primary};
 use crate::sql::identifier;
 
 pub(super) const RULE: Rule = Rule {
@@ -50,6 +51,7 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    on_primary(postgres, "a key of a table")?;
     let totals = need_ref(&postgres.table_totals, "tables")?;
     let without = in_all(totals.without_primary_key);
     if without == 0 {
@@ -120,8 +122,8 @@ fn serves(index: &Index, table: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::postgres::{Index, Indexes, Table, TableTotals};
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
+    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole, Table, TableTotals};
     use dbdyno_model::{Fact, Facts};
 
     fn with(without: u64, tables: Vec<Table>) -> Facts {
@@ -185,6 +187,13 @@ mod tests {
         postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
         let found = finding(&RULE, &facts);
         insta::assert_snapshot!(found.host_actions[0].action, @"ALTER TABLE public.log ADD PRIMARY KEY USING INDEX log_id, where its columns have no nulls");
+    }
+
+    #[test]
+    fn a_standby_is_not_applicable() {
+        let mut facts = with(1, vec![table("log", 100, Some(false))]);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

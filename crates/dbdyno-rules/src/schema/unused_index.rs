@@ -21,7 +21,9 @@
 //! Indexes of primary keys, unique and exclusion constraints and replica identities are never
 //! listed; nor are those that a foreign key's check would use, or whose expressions give the
 //! planner statistics that it uses without a scan. An index that was made after the reset has had
-//! less time: its age is not recorded. Partitions' indexes come and go with their parent's.
+//! less time: its age is not recorded. Partitions' indexes come and go with their parent's. From
+//! PostgreSQL 15 on a database counts since it was made, which only `pg_stat_file()` tells: without it
+//! nothing is said.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW>
@@ -231,6 +233,18 @@ mod tests {
     fn young_statistics_decide_nothing() {
         let why = unknown(&RULE, &with(12.0, vec![unused("i", 300)]));
         insta::assert_snapshot!(why, @"indexes without a scan: the statistics are 12 days old, 30 days are needed");
+    }
+
+    #[test]
+    fn a_database_that_was_never_reset_is_not_as_old_as_the_server() {
+        let mut facts = with(45.0, vec![unused("i", 300)]);
+        let server = postgres(&mut facts);
+        server.database.after = server.database.after.clone().map(|mut database| {
+            database.stats_age_s = None;
+            database
+        });
+        let why = unknown(&RULE, &facts);
+        assert!(why.contains("since when the database counts is not known"), "{why}");
     }
 
     #[test]

@@ -51,6 +51,12 @@ pub fn confinement(text: &str) -> Result<String, String> {
     text::phrase(text.trim_end_matches('\0'))
 }
 
+/// What a process holds of the memory; none where it is gone or hidden.
+pub fn resident_bytes(root: &Root, pid: u32) -> Option<u64> {
+    let status = root.text(&format!("/proc/{pid}/status")).ok()?;
+    status_bytes(&status, "VmRSS").ok()
+}
+
 /// Whether a process is in the network that this program sees.
 fn same_network(root: &Root, directory: &str) -> Fact<bool> {
     let own = root.link("/proc/self/ns/net");

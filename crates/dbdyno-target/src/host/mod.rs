@@ -43,10 +43,13 @@ mod tests;
 use std::path::PathBuf;
 
 use dbdyno_model::Fact;
-use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, Traffic, VmStat};
+use dbdyno_model::host::{
+    CpuTime, Host, Sampled, Storage, TablespaceStorage, Traffic, VmStat,
+};
 
 pub use accounts::account_of;
 pub use capture::Capture;
+pub use limits::resident_bytes;
 pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};
@@ -88,6 +91,8 @@ pub mod parse {
 pub struct HostOptions {
     pub data_directory: Option<PathBuf>,
     pub wal_directory: Option<PathBuf>,
+    /// Of each tablespace, as the server names it; in the data directory where that is not absolute.
+    pub tablespaces: Vec<String>,
     /// With it, limits and mounts are the server's, not this program's.
     pub server_pid: Option<u32>,
 }
@@ -124,6 +129,7 @@ pub fn collect(root: &Root, options: &HostOptions) -> Host {
         cpu_time: Sampled::default(),
         data: storage(&options.data_directory, "data"),
         wal: storage(&options.wal_directory, "write-ahead log"),
+        tablespaces: tablespaces(root, &process, options),
         dev_shm_bytes: space::dev_shm(root, &process),
         virtualisation: virtualisation::collect(root),
         container: virtualisation::container(root),
@@ -149,6 +155,20 @@ pub fn collect(root: &Root, options: &HostOptions) -> Host {
         zfs_cache_max_bytes: zfs::collect(root),
         mounts: mounts::points(root, &process),
     }
+}
+
+fn tablespaces(root: &Root, process: &str, options: &HostOptions) -> Vec<TablespaceStorage> {
+    let of = |location: &String| {
+        let directory = match &options.data_directory {
+            Some(data) => data.join(location),
+            None => PathBuf::from(location),
+        };
+        TablespaceStorage {
+            location: location.clone(),
+            storage: storage::collect(root, process, &directory),
+        }
+    };
+    options.tablespaces.iter().map(of).collect()
 }
 
 /// Reads the counters once; two samples and the seconds between make a window.

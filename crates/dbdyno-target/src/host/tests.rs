@@ -23,6 +23,7 @@ fn options(data: &str, wal: Option<&str>, server_pid: Option<u32>) -> HostOption
         data_directory: Some(PathBuf::from(data)),
         wal_directory: wal.map(PathBuf::from),
         server_pid,
+        ..HostOptions::default()
     }
 }
 

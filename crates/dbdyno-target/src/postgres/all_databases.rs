@@ -32,7 +32,8 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Vec<DatabaseCoun
          to_char(d.checksum_last_failure AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), \
          coalesce(c.confl_snapshot, 0), coalesce(c.confl_lock, 0), \
          (coalesce(c.confl_tablespace, 0) + coalesce(c.confl_bufferpin, 0) \
-          + coalesce(c.confl_deadlock, 0) + {slots})::int8 \
+          + coalesce(c.confl_deadlock, 0) + {slots})::int8, \
+         extract(epoch FROM clock_timestamp() - d.stats_reset)::float8 \
          FROM pg_stat_database d LEFT JOIN pg_stat_database_conflicts c USING (datid) \
          ORDER BY d.datname NULLS FIRST"
     );
@@ -51,5 +52,6 @@ fn decode(row: &Row) -> Result<DatabaseCounters, Error> {
         conflicts_snapshot: count(row.try_get(7)?),
         conflicts_lock: count(row.try_get(8)?),
         conflicts_other: count(row.try_get(9)?),
+        stats_age_s: row.try_get(10)?,
     })
 }

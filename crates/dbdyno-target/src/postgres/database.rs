@@ -14,13 +14,11 @@ const SUBJECT: Subject = Subject::new("postgres.database", "pg_stat_database");
 const SIZE: Subject = Subject::new("postgres.database_size", "pg_database_size()");
 const TUPLES: Subject = Subject::new("postgres.database_tuples", "pg_stat_user_tables");
 
-/// A database without a reset of its own is as old as the server's statistics, which a crash
-/// discards all at once.
 const SQL: &str = "SELECT d.datname::text, d.xact_commit, d.xact_rollback, d.blks_read, \
      d.blks_hit, d.temp_bytes, d.temp_files, d.deadlocks, d.checksum_failures, \
      to_char(d.stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), \
-     extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, b.stats_reset))::float8 \
-     FROM pg_stat_database d, pg_stat_bgwriter b WHERE d.datname = current_database()";
+     extract(epoch FROM clock_timestamp() - d.stats_reset)::float8 \
+     FROM pg_stat_database d WHERE d.datname = current_database()";
 
 /// What pg_stat_user_tables shows, without its joins: catalogs have the oids below 16384.
 pub(super) const USER_TABLES: &str = "pg_class WHERE relkind IN ('r', 'm') AND oid >= 16384";

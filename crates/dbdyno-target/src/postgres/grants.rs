@@ -4,7 +4,7 @@ use ::postgres::Client;
 
 use super::error::CollectError;
 use super::reader::read_committed;
-use super::{access, files, version, wal};
+use super::{access, files, statistics_age, version, wal};
 
 /// The role that is proposed where none is there yet.
 pub const PROPOSED_ROLE: &str = "dbdyno";
@@ -16,12 +16,13 @@ pub fn grants(role: &str) -> Vec<String> {
     } else {
         format!("\"{}\"", role.replace('"', "\"\""))
     };
-    // What most subjects take, and what only the views of files do.
+    // What most subjects take, and what only the views of files and the ages of databases do.
     [
         "CREATE ROLE {role} LOGIN",
         wal::DIRECTORY.grant(),
         files::SUBJECT.grant(),
         access::RULES.grant(),
+        statistics_age::SUBJECT.grant(),
     ]
     .iter()
     .flat_map(|statements| statements.split("; "))
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn each_statement_names_the_role_safely() {
         let statements = grants("My \"role\"");
-        assert_eq!(statements.len(), 6, "{statements:?}");
+        assert_eq!(statements.len(), 7, "{statements:?}");
         for statement in statements {
             assert!(statement.contains(" \"My \"\"role\"\"\""), "{statement}");
             assert_eq!(statement.matches(';').count(), 1, "{statement}");

@@ -29,7 +29,9 @@ mod sizes;
 mod slots;
 mod standby;
 mod statements;
+mod statistics_age;
 mod tables;
+mod tablespaces;
 mod text;
 mod timer;
 mod transactions;
@@ -116,13 +118,14 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     reader.set(LIMITS)?;
     reader.set(ENCODING)?;
 
-    let before = Counted::read(&mut reader)?;
+    let mut before = Counted::read(&mut reader)?;
     let second_reading_at = Instant::now() + options.window;
     reader.find_privileges()?;
     let watched = watched::open(&mut reader)?;
     (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
     postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
     postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
+    postgres.tablespaces = reader.read(&tablespaces::SUBJECT, tablespaces::read)?;
     postgres.locales = reader.read(&locales::DATABASES, locales::read_databases)?;
     postgres.collations = reader.read(&locales::COLLATIONS, locales::read_collations)?;
     postgres.activity = activity::read(&mut reader)?;
@@ -136,7 +139,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     let roles = reader.read(&managed::SUBJECT, managed::read)?;
 
     postgres.waits = waits::watch(&mut reader, second_reading_at)?;
-    let after = if options.window.is_zero() {
+    let mut after = if options.window.is_zero() {
         None
     } else {
         Some(Counted::read(&mut reader)?)
@@ -147,6 +150,13 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
         !options.window.is_zero(),
         &mut postgres,
     )?;
+    if version.number >= statistics_age::SINCE && before.lacks_ages() {
+        let ages = statistics_age::read(&mut reader)?;
+        before.fill_ages(&ages);
+        if let Some(after) = &mut after {
+            after.fill_ages(&ages);
+        }
+    }
     fill_samples(&mut postgres, before, after, wal_directory.get());
 
     if let Some(settings) = settings.value() {
@@ -198,6 +208,33 @@ impl Counted {
             all_databases: reader.read_at(&all_databases::SUBJECT, all_databases::read)?,
             database: database::read(reader)?,
         })
+    }
+
+    /// Whether some database never had its statistics reset.
+    fn lacks_ages(&self) -> bool {
+        let all = self.all_databases.0.value();
+        let is_undated = all.is_some_and(|all| all.iter().any(|one| one.stats_age_s.is_none()));
+        let own = self.database.0.value();
+        is_undated || own.is_some_and(|own| own.stats_age_s.is_none())
+    }
+
+    fn fill_ages(&mut self, ages: &statistics_age::Ages) {
+        let of = |name: &Option<String>| ages.get(name).copied();
+        let own = &mut self.database.0;
+        *own = std::mem::take(own).map(|own| {
+            let found = own.stats_age_s.or_else(|| of(&Some(own.name.clone())));
+            Database {
+                stats_age_s: found,
+                ..own
+            }
+        });
+        let all = &mut self.all_databases.0;
+        *all = std::mem::take(all).map(|mut all| {
+            for one in &mut all {
+                one.stats_age_s = one.stats_age_s.or_else(|| of(&one.name));
+            }
+            all
+        });
     }
 }
 

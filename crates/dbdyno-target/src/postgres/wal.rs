@@ -22,8 +22,8 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Wal, Error> {
         });
     }
     let sql = format!(
-        "SELECT {POSITION}, wal_records, wal_fpi, wal_bytes::int8, wal_buffers_full \
-         FROM pg_stat_wal"
+        "SELECT {POSITION}, wal_records, wal_fpi, wal_bytes::int8, wal_buffers_full, \
+         extract(epoch FROM clock_timestamp() - stats_reset)::float8 FROM pg_stat_wal"
     );
     let row = client.query_one(&sql, &[])?;
     Ok(Wal {
@@ -33,6 +33,7 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Wal, Error> {
         bytes: count_or_none(row.try_get(3)?),
         buffers_full: count_or_none(row.try_get(4)?),
         directory_bytes: None,
+        stats_age_s: row.try_get(5)?,
     })
 }
 

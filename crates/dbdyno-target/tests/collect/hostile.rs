@@ -194,6 +194,7 @@ fn a_view_that_was_closed_costs_its_own_fact() {
             "GRANT pg_monitor TO reader",
             "GRANT SELECT ON pg_hba_file_rules, pg_file_settings TO reader",
             "GRANT EXECUTE ON FUNCTION pg_hba_file_rules(), pg_show_all_file_settings() TO reader",
+            "GRANT EXECUTE ON FUNCTION pg_stat_file(text, boolean) TO reader",
             "REVOKE ALL ON pg_stat_archiver, pg_collation, pg_sequence FROM PUBLIC",
         ] {
             admin.batch_execute(sql).unwrap();

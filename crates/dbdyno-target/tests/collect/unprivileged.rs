@@ -34,6 +34,7 @@ fn what_may_be_read_is_told_and_the_rest_names_who_may() {
         wal_directory: Some(data.join("pg_wal")),
         data_directory: Some(data),
         server_pid: Some(pid),
+        ..HostOptions::default()
     };
     let host = as_stranger(move || collect(&Root::host(), &options));
 

@@ -53,8 +53,10 @@ pub(crate) fn run(
 
 /// Every rule on every server, and the solver's word on what they want.
 fn judge(facts: Facts) -> Check {
-    let assessments = facts.each().map(|facts| assessment(facts, &said(facts)));
+    let servers = dbdyno_rules::side_by_side(&facts);
+    let assessments = servers.iter().map(|facts| assessment(facts, &said(facts)));
     let assessments = assessments.collect();
+    drop(servers);
     check_document(facts, assessments, env!("CARGO_PKG_VERSION"))
 }
 
@@ -67,6 +69,7 @@ fn said(facts: &Facts) -> Said {
         plan,
         passed: checked.passed.into_iter().map(str::to_owned).collect(),
         not_applicable: checked.not_applicable,
+        next_vacuums: dbdyno_rules::next_vacuums(facts),
     }
 }
 

@@ -26,7 +26,10 @@ pub(crate) fn run(arguments: &cli::Diff, printer: &Printer) -> Result<(), Failur
 /// Both sides are judged by the same rules, whichever dbdyno collected them.
 fn judged(path: &Path) -> Result<Judged, Failure> {
     let facts = facts_file::read(path)?;
-    let servers = facts.each().map(server).collect();
+    let servers = dbdyno_rules::side_by_side(&facts)
+        .iter()
+        .map(|one| server(one))
+        .collect();
     Ok(Judged {
         name: path.display().to_string(),
         facts,

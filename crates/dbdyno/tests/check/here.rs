@@ -101,5 +101,6 @@ fn a_server_that_lets_nobody_in_is_named_with_the_reason() {
         "{ours}"
     );
     assert!(ours["next"].is_string(), "{ours}");
+    assert!(ours["resident_bytes"].as_u64().unwrap() > 1 << 20, "{ours}");
     assert!(setup.does(&["check"]).contains("not read"));
 }

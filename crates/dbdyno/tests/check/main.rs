@@ -91,6 +91,24 @@ fn dbdyno(arguments: &[&str]) -> Command {
     command
 }
 
+/// The outer command with the inner one behind it: its program, arguments and surroundings.
+fn behind(mut outer: Command, inner: &Command) -> Command {
+    outer
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .stdin(Stdio::null());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    if let Some(directory) = inner.get_current_dir() {
+        outer.current_dir(directory);
+    }
+    outer
+}
+
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

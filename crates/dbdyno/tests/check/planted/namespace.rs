@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Binds what the list in `$0` names, a line `FROM<tab>TO` each, and becomes the program.
 const BIND: &str = "while IFS='\t' read -r from to; do mount --bind \"$from\" \"$to\"; done <\"$0\"; \
@@ -20,18 +20,6 @@ pub(super) fn among(inner: &Command, bound: &BTreeMap<PathBuf, PathBuf>, list: &
     let mut outer = Command::new("unshare");
     outer
         .args(["--mount", "--propagation", "private", "sh", "-ec", BIND])
-        .arg(list)
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .stdin(Stdio::null());
-    for (name, value) in inner.get_envs() {
-        match value {
-            Some(value) => outer.env(name, value),
-            None => outer.env_remove(name),
-        };
-    }
-    if let Some(directory) = inner.get_current_dir() {
-        outer.current_dir(directory);
-    }
-    outer
+        .arg(list);
+    crate::behind(outer, inner)
 }
