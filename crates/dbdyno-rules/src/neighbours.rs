@@ -78,7 +78,10 @@ pub(crate) fn left(facts: &Facts, host: &Host, alone: Fact<u64>) -> Fact<u64> {
         let why = "the other database servers here hold as much as there is; give --memory";
         Fact::unknown(why, alone.origin)
     } else {
-        let origin = format!("{}, less what other database servers here hold", alone.origin);
+        let origin = format!(
+            "{}, less what other database servers here hold",
+            alone.origin
+        );
         Fact::known(left, origin)
     }
 }
@@ -183,7 +186,10 @@ mod tests {
                 shared_buffers::planned(one, server, memory).unwrap()
             })
             .collect();
-        assert!(planned.iter().all(|bytes| *bytes < 5632 * MIB), "{planned:?}");
+        assert!(
+            planned.iter().all(|bytes| *bytes < 5632 * MIB),
+            "{planned:?}"
+        );
         assert_eq!(planned[0], planned[1]);
         for one in &side_by_side(&facts) {
             let plan = crate::plan(one, &crate::check(one));
@@ -203,7 +209,10 @@ mod tests {
         assert_eq!(memories(&facts)[0].get(), Some(TOTAL - 10 * GIB));
         facts.unreached[0].resident_bytes = Some(TOTAL);
         let why = memories(&facts).remove(0);
-        assert!(why.why_unknown().is_some_and(|why| why.contains("--memory")));
+        assert!(
+            why.why_unknown()
+                .is_some_and(|why| why.contains("--memory"))
+        );
     }
 
     #[test]
@@ -231,7 +240,11 @@ mod tests {
     #[test]
     fn huge_pages_of_all_are_added_up() {
         let mut facts = two("524288");
-        set(&mut facts.others[0], "shared_memory_size_in_huge_pages", "2100");
+        set(
+            &mut facts.others[0],
+            "shared_memory_size_in_huge_pages",
+            "2100",
+        );
         let seen = side_by_side(&facts);
         assert_eq!(huge_pages(&seen[0], 2 * MIB), 2100);
         let mut off = facts.clone();

@@ -85,7 +85,13 @@ impl PasteExt for Finding {
         // Facts may come from anywhere, and a quote in a name would end the line's.
         let device: String = device
             .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || "_-.!".contains(c) { c } else { '?' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "_-.!".contains(c) {
+                    c
+                } else {
+                    '?'
+                }
+            })
             .collect();
         let line = format!(
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{device}\", \
@@ -183,7 +189,8 @@ pub(crate) mod tests {
 
     fn is_sysctl(line: &str) -> bool {
         line.split_once(" = ").is_some_and(|(name, value)| {
-            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+            let is_name =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
             !name.is_empty() && name.chars().all(is_name) && value.parse::<i64>().is_ok()
         })
     }
@@ -265,10 +272,7 @@ pub(crate) mod tests {
             "vm.a = 1 and vm.b = 2 in /etc/sysctl.d/90-dbdyno.conf"
         );
         assert_eq!(action.files[0].lines, ["vm.a = 1", "vm.b = 2"]);
-        assert_eq!(
-            action.commands,
-            ["sysctl -p /etc/sysctl.d/90-dbdyno.conf"]
-        );
+        assert_eq!(action.commands, ["sysctl -p /etc/sysctl.d/90-dbdyno.conf"]);
         assert_pasted(&action);
     }
 
@@ -277,7 +281,9 @@ pub(crate) mod tests {
         let action = action(empty().udev("sda", "queue/scheduler", "none"));
         assert_eq!(
             action.files[0].lines,
-            ["ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"none\""]
+            [
+                "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"none\""
+            ]
         );
         assert_pasted(&action);
         let odd = self::action(empty().udev("a\", RUN+=\"b", "queue/scheduler", "none"));
@@ -307,7 +313,10 @@ pub(crate) mod tests {
         assert!(!is_sysctl("vm.a = 1 and vm.b = 2"));
         assert!(!is_udev("ACTION==\"add\" in /etc/udev/rules.d/x"));
         assert!(!is_assignment("write it into the unit"));
-        assert!(!fits_its_file("/etc/tmpfiles.d/x.conf", "w /sys/a - - - - b and so on"));
+        assert!(!fits_its_file(
+            "/etc/tmpfiles.d/x.conf",
+            "w /sys/a - - - - b and so on"
+        ));
         let parsed = commands("grep -q a /f && echo 'a b' | sed s/a/b/").unwrap();
         let programs: Vec<&str> = parsed.iter().map(|words| words[0].as_str()).collect();
         assert_eq!(programs, ["grep", "echo", "sed"]);

@@ -23,10 +23,6 @@ impl<T> Seen<T> {
         }
     }
 
-    pub(crate) fn is_whole(&self) -> bool {
-        self.unread.is_none()
-    }
-
     pub(crate) fn filter_map<U>(self, choose: impl FnMut(T) -> Option<U>) -> Seen<U> {
         Seen {
             all: self.all.into_iter().filter_map(choose).collect(),
@@ -149,12 +145,12 @@ mod tests {
     fn a_log_beside_the_data_is_the_same_storage_and_an_unread_one_is_none() {
         let facts = healthy();
         let seen = storages(facts.host.as_ref().unwrap()).unwrap();
-        assert!(seen.is_whole() && seen.all.len() == 1);
+        assert!(seen.unread.is_none() && seen.all.len() == 1);
         assert_eq!(seen.or_unread(Outcome::Ok), Ok(Outcome::Ok));
 
         let facts = without_the_log();
         let seen = storages(facts.host.as_ref().unwrap()).unwrap();
-        assert!(!seen.is_whole() && seen.all.len() == 1);
+        assert!(seen.unread.is_some() && seen.all.len() == 1);
         let why = format!("storage of the write-ahead log: {WHY}");
         assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
     }
@@ -183,7 +179,7 @@ mod tests {
         assert_eq!(of_log, [true, false]);
         host.tablespaces[1].storage = Fact::unknown(WHY, "/proc/self/mountinfo");
         let seen = storages(host).unwrap();
-        assert!(!seen.is_whole());
+        assert!(seen.unread.is_some());
         let why = format!("storage of the tablespace at /fast: {WHY}");
         assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
     }

@@ -251,7 +251,7 @@ const LONGEST_S: f64 = 1e9;
 /// Ends the session whose transaction was seen open for that long, and no other that has its number
 /// by now.
 pub(crate) fn end_transaction(pid: u32, open_s: f64) -> String {
-    let seconds = open_s.floor().max(0.0).min(LONGEST_S);
+    let seconds = open_s.floor().clamp(0.0, LONGEST_S);
     end_session(
         pid,
         &format!("xact_start <= now() - interval '{seconds:.0} seconds'"),

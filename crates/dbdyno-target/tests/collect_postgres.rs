@@ -64,7 +64,10 @@ fn every_major_tells_everything_to_a_superuser() {
         if postgres.major() >= 15 {
             assert_eq!(tablespaces[0].name, "here");
             assert_eq!(tablespaces[0].option("random_page_cost"), Some("2"));
-            assert!(tablespaces[0].location.starts_with("pg_tblspc/"), "{tablespaces:?}");
+            assert!(
+                tablespaces[0].location.starts_with("pg_tblspc/"),
+                "{tablespaces:?}"
+            );
         } else {
             assert_eq!(tablespaces, &[]);
         }

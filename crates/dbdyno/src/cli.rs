@@ -30,7 +30,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Load a server and measure what it does with it
-    Bench(Bench),
+    Bench(Box<Bench>),
     /// Say what is wrong with this host and its servers, or with one server, and what to do about it
     Check(Box<Check>),
     /// Read the facts alone, to carry them elsewhere

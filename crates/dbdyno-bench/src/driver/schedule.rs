@@ -52,7 +52,10 @@ enum Source {
     /// Arrival k is due at t0 + k/rate; how many are taken.
     Uniform(AtomicU64),
     /// Behind what is taken, and behind what is due: the same arrivals, each drawn twice.
-    Poisson { taken: Mutex<Walk>, due: Mutex<Walk> },
+    Poisson {
+        taken: Mutex<Walk>,
+        due: Mutex<Walk>,
+    },
 }
 
 /// Goes from one arrival to the next.
@@ -127,9 +130,7 @@ impl Schedule {
     /// The next arrival nobody has taken.
     pub(crate) fn take(&self) -> Instant {
         let due_s = match &self.arrivals {
-            Source::Uniform(taken) => {
-                taken.fetch_add(1, Ordering::Relaxed) as f64 / self.rate_tps
-            }
+            Source::Uniform(taken) => taken.fetch_add(1, Ordering::Relaxed) as f64 / self.rate_tps,
             Source::Poisson { taken, .. } => lock(taken).step(),
         };
         // A rate so low that the arrival lies beyond the clock waits for ever, as it should.

@@ -67,11 +67,7 @@ pub enum ReadBackError {
     #[error("the tables differ: {0} has {1} rows, {2} has {3}")]
     Uneven(String, u64, String, u64),
     #[error("--table-size says {said}, and {table} has {rows} rows")]
-    Size {
-        said: u64,
-        table: String,
-        rows: u64,
-    },
+    Size { said: u64, table: String, rows: u64 },
     #[error("cannot read what was loaded: {}", .0.deepest())]
     Sql(#[from] ClientError),
 }

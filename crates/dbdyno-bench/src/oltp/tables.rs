@@ -186,7 +186,14 @@ mod tests {
     #[test]
     fn names_are_those_that_sysbench_gives() {
         assert_eq!(number(&name(17)), Some(17));
-        for other in ["sbtest", "sbtest0", "sbtest01", "sbtest+1", "sbtest1_old", "mine"] {
+        for other in [
+            "sbtest",
+            "sbtest0",
+            "sbtest01",
+            "sbtest+1",
+            "sbtest1_old",
+            "mine",
+        ] {
             assert_eq!(number(other), None, "{other}");
         }
     }

@@ -36,9 +36,7 @@ impl ServerError {
             (None, "53300") | (Some(TOO_MANY_CONNECTIONS), _) => {
                 "raise max_connections, or use fewer connections"
             }
-            (Some(TOO_MANY_OF_A_USER), _) => {
-                "raise max_user_connections, or use fewer connections"
-            }
+            (Some(TOO_MANY_OF_A_USER), _) => "raise max_user_connections, or use fewer connections",
             (Some(ACCOUNT_LIMIT), _) => account_limit_hint(&self.message),
             _ => return None,
         })

@@ -226,7 +226,10 @@ fn a_load_that_lost_its_backends_goes_on() {
             }
             lost
         });
-        assert!(matches!(lost, Some(LoadError::Sql { .. })), "{phase}: {lost:?}");
+        assert!(
+            matches!(lost, Some(LoadError::Sql { .. })),
+            "{phase}: {lost:?}"
+        );
     }
     to_the_end(&connection, &CONFIG).unwrap();
     assert_eq!(state(&connection), whole_config());

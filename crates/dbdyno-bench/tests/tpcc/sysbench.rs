@@ -77,7 +77,11 @@ const TABLES: [(&str, &str, &str); 9] = [
 
 /// Its indexes, by name, table and columns.
 const INDEXES: [(&str, &str, &str); 6] = [
-    ("idx_customer", "customer", "c_w_id, c_d_id, c_last, c_first"),
+    (
+        "idx_customer",
+        "customer",
+        "c_w_id, c_d_id, c_last, c_first",
+    ),
     ("idx_orders", "orders", "o_w_id, o_d_id, o_c_id, o_id"),
     ("fkey_stock_2", "stock", "s_i_id"),
     ("fkey_order_line_2", "order_line", "ol_supply_w_id, ol_i_id"),
@@ -212,7 +216,10 @@ pub(crate) fn is_driven(connection: &Connection) {
     assert_eq!(broken(connection, &found, When::AfterLoad), [""; 0]);
     for mode in Mode::ALL {
         let counts = run(connection, &found, mode, 4, 115);
-        assert!(counts.committed.iter().all(|count| *count > 0), "{counts:?}");
+        assert!(
+            counts.committed.iter().all(|count| *count > 0),
+            "{counts:?}"
+        );
         let broken = broken(connection, &found, When::AfterRun);
         assert_eq!(broken, [""; 0], "{mode:?}");
     }
@@ -225,7 +232,9 @@ pub(crate) fn is_driven(connection: &Connection) {
 fn broken(connection: &Connection, config: &Config, when: When) -> Vec<String> {
     let checks = check(connection, config, when).unwrap();
     assert_eq!(checks.len(), 12);
-    let broken = checks.into_iter().filter(|check| !check.passed || !check.applies());
+    let broken = checks
+        .into_iter()
+        .filter(|check| !check.passed || !check.applies());
     broken.map(|check| check.name).collect()
 }
 

@@ -14,9 +14,9 @@ pub(super) fn mark(step: &mut Step) {
         .iter()
         .flat_map(|file| std::iter::once(&file.file).chain(&file.lines));
     // No shell and no file takes brackets like these for anything else.
-    let cannot_be_pasted = of_files.chain(&step.commands).any(|text| {
-        has_standby(text) || STAND_INS.iter().any(|stand_in| text.contains(stand_in))
-    });
+    let cannot_be_pasted = of_files
+        .chain(&step.commands)
+        .any(|text| has_standby(text) || STAND_INS.iter().any(|stand_in| text.contains(stand_in)));
     if cannot_be_pasted {
         step.files.clear();
         step.commands.clear();
@@ -49,7 +49,10 @@ fn has_stand_in(text: &str) -> bool {
         text.match_indices(one).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let after = text[at + one.len()..].chars().next();
-            matches!((before, after), (Some('"'), Some('"')) | (Some('\''), Some('\'')))
+            matches!(
+                (before, after),
+                (Some('"'), Some('"')) | (Some('\''), Some('\''))
+            )
         })
     });
     is_quoted || has_standby(text)

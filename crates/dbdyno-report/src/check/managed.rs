@@ -21,7 +21,10 @@ pub(super) fn ways(change: &Change, server: &Postgres) -> Option<Vec<Way>> {
             let assignment = format!("{name}={}", change.to);
             format!("patronictl edit-config --pg {}", shell_word(&assignment))
         }
-        other => format!("set {name} to {} where {other} keeps the settings", change.to),
+        other => format!(
+            "set {name} to {} where {other} keeps the settings",
+            change.to
+        ),
     };
     Some(vec![Way {
         kind: WayKind::Manager,

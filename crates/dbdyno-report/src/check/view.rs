@@ -273,7 +273,9 @@ mod tests {
         let (_, grants) = grants(&check.assessments[0]);
         assert_eq!(
             grants,
-            ["-- with --with-names, which shows the name: GRANT SELECT ON pg_file_settings TO (user);"]
+            [
+                "-- with --with-names, which shows the name: GRANT SELECT ON pg_file_settings TO (user);"
+            ]
         );
     }
 

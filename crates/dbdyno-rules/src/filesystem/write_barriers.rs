@@ -86,7 +86,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .run([format!("mount -o remount,{back} {}", word(mount))])
             .costing("commits become as slow as the drive's flush really is")
             .host_action(
-                format!("and for the next boot: remove {option} from the line of {mount} in /etc/fstab"),
+                format!(
+                    "and for the next boot: remove {option} from the line of {mount} in /etc/fstab"
+                ),
                 Needs::Online,
             )
             .into_outcome());

@@ -175,7 +175,8 @@ fn kept_at_performance(finding: Finding, host: &Host, file: &str) -> Finding {
                 .run([format!("tuned-adm profile {profile} dbdyno-cpu")])
         }
         None => {
-            let set = format!("echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/{file}");
+            let set =
+                format!("echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/{file}");
             finding
                 .host_action(
                     format!("{set}, at each boot by the unit {UNIT_FILE}"),
@@ -225,7 +226,10 @@ mod tests {
     fn the_clock_alone_is_changed_beside_the_profile_that_is_there() {
         let mut facts = with_governors(&["schedutil"]);
         let alone = finding(&RULE, &facts).host_actions.remove(0);
-        assert_eq!(alone.files[0].file, "/etc/systemd/system/dbdyno-cpu.service");
+        assert_eq!(
+            alone.files[0].file,
+            "/etc/systemd/system/dbdyno-cpu.service"
+        );
         let tuned = Tuned {
             profile: Some("postgresql mine".to_owned()),
             ..Tuned::default()
@@ -236,7 +240,10 @@ mod tests {
             beside.commands,
             ["tuned-adm profile postgresql mine dbdyno-cpu"]
         );
-        assert_eq!(beside.files[0].lines[2..], ["[cpu]", "governor=performance"]);
+        assert_eq!(
+            beside.files[0].lines[2..],
+            ["[cpu]", "governor=performance"]
+        );
         let slow = powersave("intel_pstate", &["power"]);
         let own = finding(&RULE, &slow).host_actions.remove(0);
         assert!(own.files[0].lines[2].contains("policy*/energy_performance_preference"));

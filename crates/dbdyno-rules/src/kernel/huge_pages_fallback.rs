@@ -132,9 +132,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{
-        finding, healthy, not_applicable, ok, postgres, process, set, unknown,
-    };
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, process, set, unknown};
     use dbdyno_model::{Fact, Facts};
 
     /// The healthy server needs 72 pages.

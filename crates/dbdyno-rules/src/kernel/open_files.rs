@@ -64,10 +64,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .keeps_running()
             .evidence("fs.file-max", file_max, origin)
             .evidence("max_files_per_process", per_process, "pg_settings")
-            .sysctl(
-                &[("fs.file-max", wanted.saturating_mul(2))],
-                Needs::Online,
-            )
+            .sysctl(&[("fs.file-max", wanted.saturating_mul(2))], Needs::Online)
             .into_outcome());
     }
     let process = need_ref(&host.server_process, "the server's process")?;

@@ -77,7 +77,10 @@ mod tests {
         postgres(&mut facts).tables = Fact::known(all, "pg_class");
         let next = next_vacuums(&facts);
         assert_eq!(next.len(), TOLD);
-        assert_eq!((next[0].table.as_str(), next[0].due_in_s), ("public.due", 0.0));
+        assert_eq!(
+            (next[0].table.as_str(), next[0].due_in_s),
+            ("public.due", 0.0)
+        );
         assert_eq!(next[1].table, "public.half");
         assert!((next[1].due_in_s - 1000.0).abs() < 1e-6, "{:?}", next[1]);
         assert_eq!(next[1].dead_rows_per_s, Some(100.025));

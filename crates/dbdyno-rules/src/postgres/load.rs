@@ -249,7 +249,10 @@ mod tests {
         let server = postgres(&mut facts);
         server.database.after = server.database.after.clone().map(day);
         let rate = wal_rate(server).unwrap();
-        assert!((rate - 100_000.0 / (365.0 * 86_400.0)).abs() < 1e-9, "{rate}");
+        assert!(
+            (rate - 100_000.0 / (365.0 * 86_400.0)).abs() < 1e-9,
+            "{rate}"
+        );
         let commits = counted(&server.database, |all| Some(all.commits as f64)).unwrap();
         assert!((commits.seconds - 90_000.0).abs() < 1e-9);
         server.wal.after = server.wal.after.clone().map(|mut wal| {
@@ -276,7 +279,10 @@ mod tests {
         let both = of(vec![old.clone(), newer, one(0, None)]).unwrap();
         assert!((both.per_s - 2.0).abs() < 1e-9 && both.is_whole, "{both:?}");
         let partly = of(vec![old, one(5, None)]).unwrap();
-        assert!((partly.per_s - 1.0).abs() < 1e-9 && !partly.is_whole, "{partly:?}");
+        assert!(
+            (partly.per_s - 1.0).abs() < 1e-9 && !partly.is_whole,
+            "{partly:?}"
+        );
         assert_eq!(of(vec![one(5, Some(60.0))]), None);
     }
 

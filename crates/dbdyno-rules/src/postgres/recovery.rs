@@ -38,7 +38,8 @@ pub(crate) fn shown(
     let planned_s = checkpoints::planned_timeout_s(facts, postgres)?;
     let target = settings::number(postgres, "checkpoint_completion_target")?;
     // Until a checkpoint is complete, recovery begins at the one before.
-    let log = |timeout_s: f64, most: u64| wal::max_wal_size_bytes(rate, timeout_s, target).min(most);
+    let log =
+        |timeout_s: f64, most: u64| wal::max_wal_size_bytes(rate, timeout_s, target).min(most);
     let value = format!(
         "up to {} now, up to {} with these values, with {} MiB/s of WAL in busy hours",
         replayed(log(now_s, now_bytes)),
@@ -82,6 +83,9 @@ mod tests {
         let server = facts.postgres.clone().unwrap();
         let told = shown(finding(), &facts, &server).unwrap();
         assert_eq!(told.evidence, []);
-        assert_eq!(replayed(16_000_000_000), "3.3 minutes at an assumed 80 MB/s");
+        assert_eq!(
+            replayed(16_000_000_000),
+            "3.3 minutes at an assumed 80 MB/s"
+        );
     }
 }

@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn the_list_says_of_which_day_it_is() {
         let parts: Vec<&str> = KNOWN_ON.split('-').collect();
-        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [4, 2, 2]);
+        assert_eq!(
+            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [4, 2, 2]
+        );
         assert!(parts.iter().all(|part| part.parse::<u32>().is_ok()));
     }
 

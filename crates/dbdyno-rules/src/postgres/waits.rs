@@ -9,10 +9,7 @@ use crate::rule::need_ref;
 const ENOUGH_SEEN: u64 = 40;
 
 /// Share of the sessions at work that waited for what `is_meant` names (`LWLock:LockManager`).
-pub(crate) fn share(
-    postgres: &Postgres,
-    is_meant: impl Fn(&str) -> bool,
-) -> Result<f64, Outcome> {
+pub(crate) fn share(postgres: &Postgres, is_meant: impl Fn(&str) -> bool) -> Result<f64, Outcome> {
     let waits = need_ref(&postgres.waits, "what sessions wait for")?;
     if waits.active < ENOUGH_SEEN {
         return Err(Outcome::Unknown(format!(

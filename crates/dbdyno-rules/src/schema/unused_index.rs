@@ -244,7 +244,10 @@ mod tests {
             database
         });
         let why = unknown(&RULE, &facts);
-        assert!(why.contains("since when the database counts is not known"), "{why}");
+        assert!(
+            why.contains("since when the database counts is not known"),
+            "{why}"
+        );
     }
 
     #[test]

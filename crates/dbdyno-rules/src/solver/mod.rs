@@ -143,9 +143,10 @@ fn host_actions(findings: &[Finding]) -> Vec<HostAction> {
     });
     let mut actions: Vec<HostAction> = Vec::new();
     for finding in findings {
-        let statements = finding.statements.iter().map(|statement| {
-            HostAction::in_words(&finding.rule, &statement.sql, statement.needs)
-        });
+        let statements = finding
+            .statements
+            .iter()
+            .map(|statement| HostAction::in_words(&finding.rule, &statement.sql, statement.needs));
         for action in finding.host_actions.iter().cloned().chain(statements) {
             if !actions.contains(&action) {
                 actions.push(action);

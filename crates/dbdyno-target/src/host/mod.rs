@@ -43,9 +43,7 @@ mod tests;
 use std::path::PathBuf;
 
 use dbdyno_model::Fact;
-use dbdyno_model::host::{
-    CpuTime, Host, Sampled, Storage, TablespaceStorage, Traffic, VmStat,
-};
+use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, TablespaceStorage, Traffic, VmStat};
 
 pub use accounts::account_of;
 pub use capture::Capture;

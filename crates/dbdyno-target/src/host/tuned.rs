@@ -152,7 +152,10 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         write("etc/tuned/active_profile", "child\n");
-        write("etc/sysctl.conf", "# x\nvm.swappiness = 5\nkernel.hostname = x\n");
+        write(
+            "etc/sysctl.conf",
+            "# x\nvm.swappiness = 5\nkernel.hostname = x\n",
+        );
         write(
             "etc/tuned/child/tuned.conf",
             "[main]\ninclude=parent\n[sysctl]\nvm.swappiness=1\n",

@@ -13,7 +13,10 @@ fn arrivals_are_as_they_were_asked_for_and_the_document_says_how() {
     let run = ["run", file.as_str(), "{}", "--duration", "4s", "--json"];
     let poisson = [&run[..], &["--arrivals", "poisson"]].concat();
     bench.refuses(&poisson, "--rate");
-    bench.refuses(&[&run[..], &["--rate", "9", "--arrivals", "even"]].concat(), "poisson");
+    bench.refuses(
+        &[&run[..], &["--rate", "9", "--arrivals", "even"]].concat(),
+        "poisson",
+    );
     let told = |words: &[&str]| -> (Value, f64) {
         let run: Value = serde_json::from_str(&bench.does(words)).unwrap();
         (run["arrivals"].clone(), run["tps"].as_f64().unwrap())

@@ -77,7 +77,10 @@ fn inserts_and_selects_take_from_the_data_what_they_are_not_told() {
     );
 
     let warnings = run["warnings"].to_string();
-    for told in ["fit into the server's cache of", "CREATE EXTENSION pgstattuple"] {
+    for told in [
+        "fit into the server's cache of",
+        "CREATE EXTENSION pgstattuple",
+    ] {
         assert!(warnings.contains(told), "{told}: {warnings}");
     }
 

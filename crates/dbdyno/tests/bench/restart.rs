@@ -14,14 +14,7 @@ fn what_a_server_used_over_a_restart_is_added_up_and_the_restart_told() {
     std::fs::write(&file, SCRIPT).unwrap();
     bench.does(&["load", &file, "{}"]);
     let child = dbdyno()
-        .args([
-            "run",
-            &file,
-            &bench.target(),
-            "--duration",
-            "8s",
-            "--json",
-        ])
+        .args(["run", &file, &bench.target(), "--duration", "8s", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

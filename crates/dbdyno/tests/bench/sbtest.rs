@@ -72,7 +72,10 @@ fn a_run_takes_from_the_tables_how_many_they_are_and_how_large() {
     assert!(ours.contains("1 table of 700 rows"), "{ours}");
     let larger = [&run[..], &["--table-size", "10000"]].concat();
     bench.refuses(&larger, "--table-size says 10000, and sbtest1 has 700 rows");
-    bench.refuses(&[&run[..], &["--tables", "2"]].concat(), "sbtest2 is missing");
+    bench.refuses(
+        &[&run[..], &["--tables", "2"]].concat(),
+        "sbtest2 is missing",
+    );
     let verified = bench.does(&["verify", "oltp-insert", "{}"]);
     assert!(!verified.contains("FAILS"), "{verified}");
     bench.does(&["clean", "oltp-insert", "{}", "--yes"]);

@@ -20,7 +20,10 @@ impl Schema {
     fn whole(&self, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
         let named = self.part(schema, value, path)?;
         let fields = value.as_object().into_iter().flatten();
-        match fields.map(|(name, _)| name).find(|name| !named.contains(*name)) {
+        match fields
+            .map(|(name, _)| name)
+            .find(|name| !named.contains(*name))
+        {
             Some(name) => Err(format!("{path}.{name}: not in the schema")),
             None => Ok(()),
         }

@@ -249,7 +249,14 @@ mod tests {
         ("oltp-read-only", &[Oltp, Reads, Transactions]),
         (
             "oltp-read-write",
-            &[Oltp, Reads, IndexUpdates, NonIndexUpdates, Writes, Transactions],
+            &[
+                Oltp,
+                Reads,
+                IndexUpdates,
+                NonIndexUpdates,
+                Writes,
+                Transactions,
+            ],
         ),
         (
             "oltp-write-only",

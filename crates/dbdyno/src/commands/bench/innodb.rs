@@ -68,7 +68,9 @@ mod tests {
     use super::*;
 
     fn of(told: &[(&str, u64)]) -> ServerCounters {
-        let told = told.iter().map(|(name, value)| ((*name).to_owned(), *value));
+        let told = told
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
         counters(&told.collect())
     }
 

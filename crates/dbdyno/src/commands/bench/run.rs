@@ -213,8 +213,8 @@ fn one(
         subject.workload.description_with(subject.think)
     ));
     let started_at = clock::now();
-    let mut driver = Driver::start(&subject.connection, &workload, &options)
-        .map_err(|error| failure(&error))?;
+    let mut driver =
+        Driver::start(&subject.connection, &workload, &options).map_err(|error| failure(&error))?;
     // From here on what was measured is told, whatever happens.
     interrupt.watches(true);
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);

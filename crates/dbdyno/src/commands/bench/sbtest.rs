@@ -14,7 +14,8 @@ use crate::exit::{Exit, Failure};
 const NAMED: usize = 3;
 
 /// What removes a table that we have not made.
-const REMOVES: &str = "sysbench's cleanup with the options of its prepare, or DROP TABLE, removes them";
+const REMOVES: &str =
+    "sysbench's cleanup with the options of its prepare, or DROP TABLE, removes them";
 
 /// As the options say, with sysbench's defaults, and what was said of the tables themselves.
 pub(super) fn config(kind: Kind, options: &Sbtest) -> Result<(Config, Expected), Failure> {
@@ -31,7 +32,9 @@ pub(super) fn config(kind: Kind, options: &Sbtest) -> Result<(Config, Expected),
         simple_ranges: options.simple_ranges.unwrap_or(ranges(usual.simple_ranges)),
         sum_ranges: options.sum_ranges.unwrap_or(ranges(usual.sum_ranges)),
         order_ranges: options.order_ranges.unwrap_or(ranges(usual.order_ranges)),
-        distinct_ranges: options.distinct_ranges.unwrap_or(ranges(usual.distinct_ranges)),
+        distinct_ranges: options
+            .distinct_ranges
+            .unwrap_or(ranges(usual.distinct_ranges)),
         index_updates: options.index_updates.unwrap_or(usual.index_updates),
         non_index_updates: options.non_index_updates.unwrap_or(usual.non_index_updates),
         delete_inserts: options.delete_inserts.unwrap_or(usual.delete_inserts),
@@ -154,7 +157,10 @@ fn unreadable(error: &ClientError, connection: &Connection) -> Failure {
 }
 
 fn names(tables: &[u32]) -> String {
-    let some = tables.iter().take(NAMED).map(|table| oltp::table_name(*table));
+    let some = tables
+        .iter()
+        .take(NAMED)
+        .map(|table| oltp::table_name(*table));
     let some = some.collect::<Vec<_>>().join(", ");
     match tables.len().saturating_sub(NAMED) {
         0 => some,
@@ -170,6 +176,9 @@ mod tests {
     fn many_tables_are_counted() {
         assert_eq!(names(&[2]), "sbtest2");
         assert_eq!(names(&[1, 2, 3]), "sbtest1, sbtest2, sbtest3");
-        assert_eq!(names(&[1, 2, 3, 4, 9]), "sbtest1, sbtest2, sbtest3 and 2 more");
+        assert_eq!(
+            names(&[1, 2, 3, 4, 9]),
+            "sbtest1, sbtest2, sbtest3 and 2 more"
+        );
     }
 }
