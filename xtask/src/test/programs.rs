@@ -3,13 +3,22 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{iter, thread};
 
 use serde_json::Value;
 
 use crate::command;
+
+/// By far the longest, which begins first: else all processors but one would wait for it in the end.
+const FIRST: &str = "crates/dbdyno-bench/tests/tpcc/main.rs";
+
+/// Those that look at times: they run when the others are done, one after the other.
+const ALONE: [&str; 2] = [
+    "crates/dbdyno-bench/tests/driver/main.rs",
+    "crates/dbdyno-trial/tests/trial/main.rs",
+];
 
 /// One test program as cargo built it.
 struct Program {
@@ -30,27 +39,21 @@ struct Outcome {
 /// Builds all, then runs as many at once as there are processors, each as `prepare` has it. One line for each that
 /// passes; what a failed one said is shown whole, and all failed ones are named at the end.
 pub(crate) fn run(prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<(), String> {
-    let programs = build()?;
+    let mut programs = build()?;
     let count = programs.len();
-    let waiting = Mutex::new(programs.into_iter());
-    let next = || waiting.lock().ok()?.next();
-    let failed = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                for program in iter::from_fn(next) {
-                    let outcome = execute(&program, prepare);
-                    print!("{}", describe(&program, &outcome));
-                    if !outcome.passed
-                        && let Ok(mut failed) = failed.lock()
-                    {
-                        failed.push(program.name);
-                    }
-                }
-            });
+    for named in ALONE.into_iter().chain([FIRST]) {
+        if !programs.iter().any(|program| program.name == named) {
+            return Err(format!(
+                "{named} has a place in the order, and is no test program"
+            ));
         }
-    });
-    let failed = failed.into_inner().map_err(|error| error.to_string())?;
+    }
+    programs.sort_by_key(|program| program.name != FIRST);
+    let is_alone = |program: &Program| ALONE.contains(&program.name.as_str());
+    let (alone, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_alone);
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut failed = side_by_side(others, processors, prepare);
+    failed.extend(side_by_side(alone, 1, prepare));
     if failed.is_empty() {
         return Ok(());
     }
@@ -59,6 +62,37 @@ pub(crate) fn run(prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<(), String>
         failed.len(),
         failed.join(", ")
     ))
+}
+
+/// The names of those that failed.
+fn side_by_side(
+    programs: Vec<Program>,
+    at_once: usize,
+    prepare: &(dyn Fn(&mut Command) + Sync),
+) -> Vec<String> {
+    let waiting = Mutex::new(programs.into_iter());
+    let next = || {
+        waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next()
+    };
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                for program in iter::from_fn(next) {
+                    let outcome = execute(&program, prepare);
+                    print!("{}", describe(&program, &outcome));
+                    if !outcome.passed {
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        failed.push(program.name);
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn build() -> Result<Vec<Program>, String> {
@@ -134,6 +168,7 @@ fn describe(program: &Program, outcome: &Outcome) -> String {
         Some(counts.split("; finished").next()?.to_owned())
     });
     let counts = counts.unwrap_or_else(|| "says no result".into());
+    let counts = counts.replace("; 0 measured; 0 filtered out", "");
     format!("{took:>7.1} s  {name}: {counts}\n")
 }
 

@@ -80,6 +80,9 @@ pub(super) fn killed_under_load(
     observed
 }
 
+/// Less often than InnoDB makes its list of transactions anew: asked every 0.1 s or sooner, it repeats the old one.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
 /// Until each terminal was seen in the middle of a transaction, its statements prepared.
 fn await_all(writing: &impl Fn() -> Vec<i64>) {
     let begun = Instant::now();
@@ -87,7 +90,7 @@ fn await_all(writing: &impl Fn() -> Vec<i64>) {
     while seen.len() < TERMINALS as usize {
         assert!(begun.elapsed() < Duration::from_secs(60), "{seen:?}");
         seen.extend(writing());
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(LOOK_EVERY);
     }
 }
 
