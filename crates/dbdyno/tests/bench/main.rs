@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod asked;
+mod beside;
 mod cycle;
 mod innodb;
 mod kept;
