@@ -156,7 +156,7 @@ fn each_run_of_several_is_written_when_it_ends() {
 fn a_server_that_hangs_stops_neither_the_clock_nor_an_interrupt() {
     for interrupted in [false, true] {
         let bench = Bench::start();
-        let duration = if interrupted { "300s" } else { "6s" };
+        let duration = if interrupted { "300s" } else { "25s" };
         let mut beside = start(&bench, SELECT, &["--duration", duration]);
         beside.wait_for_second(2);
         let mut client = bench.running.client();
@@ -187,12 +187,13 @@ fn a_server_that_hangs_stops_neither_the_clock_nor_an_interrupt() {
         let (status, run, errors) = beside.end_of_run();
         let code = if interrupted { 130 } else { 0 };
         assert_eq!(status.code(), Some(code), "{errors}");
-        // Four seconds, ten for what was under way, and a slow machine.
-        assert!(took < Duration::from_secs(40), "{took:?}");
+        // The rest of the run, ten seconds for what was under way, and a slow machine.
+        assert!(took < Duration::from_secs(60), "{took:?}");
         let series = run["series"].as_array().unwrap();
         assert!(series.len() >= 5, "{run}");
-        assert_eq!(series[4]["transactions"], 0);
-        assert_eq!(series[4]["wal_bytes"], Value::Null);
+        let hangs = |second: &Value| second["transactions"] == 0 && second["wal_bytes"].is_null();
+        assert!(series[3..].iter().any(hangs), "{run}");
+        // A beginning that was faster than what came behind it is no warm-up.
         assert!(measured(&run) > 0, "{run}");
     }
 }
