@@ -14,5 +14,5 @@ pub use listening::Listening;
 pub use mysql::{MySql, MySqlBinaries};
 pub use place::Place;
 pub use running::{Running, settings};
-pub use servers::{all_binaries, binaries, every_major};
+pub use servers::{all_binaries, binaries, every_major, is_packaged};
 pub use small_disk::SmallDisk;
