@@ -43,7 +43,7 @@ impl Server {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn document(&self, arguments: &[&str]) -> Value {
+    pub(super) fn document(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.does(arguments)).unwrap()
     }
 

@@ -122,6 +122,11 @@ fn statements_of_a_transaction_are_as_many_as_they_are_asked_to_be() {
         let sent = sent(workload, &counts);
         assert!((sent - expected).abs() < 0.01, "{workload}: {sent}");
     }
+    let run = ["run", "oltp-read-write", "{}", "--mode", "pipelined"];
+    let short = ["--connections", "1", "--duration", "1s", "--json"];
+    let run: Value = serde_json::from_str(&bench.does(&[&run[..], &short].concat())).unwrap();
+    let trips = run["round_trips_per_transaction"].as_f64().unwrap();
+    assert!((trips - 1.0).abs() < 0.01, "{trips}");
     for (workload, option, value) in [
         ("oltp-insert", "--point-selects", "3"),
         ("oltp-point-select", "--point-selects", "3"),
