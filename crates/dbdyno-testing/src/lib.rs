@@ -9,6 +9,7 @@ mod place;
 mod running;
 mod servers;
 mod small_disk;
+mod sysbench;
 
 pub use listening::Listening;
 pub use mysql::{MySql, MySqlBinaries};
@@ -16,3 +17,4 @@ pub use place::Place;
 pub use running::{Running, settings};
 pub use servers::{all_binaries, binaries, every_major, is_packaged};
 pub use small_disk::SmallDisk;
+pub use sysbench::sysbench_table;
