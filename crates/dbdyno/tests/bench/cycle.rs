@@ -221,7 +221,7 @@ pub(super) fn others(server: &Server) {
     let mixed = run("oltp-read-write", &verified);
     assert!(number(&mixed, "/statements_per_transaction") >= 20.0);
     assert!(!mixed["consistency"].as_array().unwrap().is_empty());
-    clean("oltp-read-write", &sbtest);
+    clean("oltp-read-write", &sbtest[..2]);
 
     load("inserts", &["--rows", "2000"]);
     let inserted = run("inserts", &["--verify"]);
