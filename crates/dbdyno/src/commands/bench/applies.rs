@@ -30,7 +30,7 @@ use Family::{
     Transactions, Writes,
 };
 
-/// Subcommands that take the same options.
+/// What is done with a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Load,
