@@ -10,6 +10,8 @@ mod sweep;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod sample;
 
 pub use csv::bench_csv;
 pub use page::bench_page;

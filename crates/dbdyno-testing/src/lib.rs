@@ -9,10 +9,12 @@ mod place;
 mod running;
 mod servers;
 mod small_disk;
+mod sysbench;
 
 pub use listening::Listening;
 pub use mysql::{MySql, MySqlBinaries};
 pub use place::Place;
 pub use running::{Running, settings};
-pub use servers::{all_binaries, binaries, every_major};
+pub use servers::{all_binaries, binaries, every_major, is_packaged};
 pub use small_disk::SmallDisk;
+pub use sysbench::sysbench_table;

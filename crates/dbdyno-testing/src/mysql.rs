@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use dbdyno_model::{Address, Connection, Engine, SslMode};
@@ -114,7 +114,11 @@ impl MySqlBinaries {
         let alone = File::create(self.root.join("initialising.lock")).unwrap();
         alone.lock().unwrap();
         if !kept.exists() {
-            let making = self.root.join(format!("initialising-{}", process::id()));
+            let making = self.root.join(format!("initialising-{owner}"));
+            // One that failed has left what it made.
+            if making.exists() {
+                fs::remove_dir_all(&making).unwrap();
+            }
             fs::create_dir(&making).unwrap();
             site.own(&making);
             self.initialise(site, &making);

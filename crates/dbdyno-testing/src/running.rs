@@ -119,6 +119,13 @@ impl Running {
         connect(&connection).unwrap()
     }
 
+    /// Whether the server's installation has this extension, created or not.
+    pub fn offers(&self, extension: &str) -> bool {
+        let available = "SELECT 1 FROM pg_available_extensions WHERE name = $1";
+        let found = self.client().query_opt(available, &[&extension]);
+        found.unwrap().is_some()
+    }
+
     /// A new database on the server.
     pub fn database(&self, name: &str) -> Connection {
         let create = format!("CREATE DATABASE {name}");

@@ -28,6 +28,14 @@ pub fn all_binaries() -> Vec<Binaries> {
     named
 }
 
+/// Whether it is a distribution's package, contrib modules and all; the pinned builds have none. Debian's
+/// place is looked for, in the system or below the root that the package was unpacked in.
+pub fn is_packaged(binaries: &Binaries) -> bool {
+    let major = binaries.version.major.to_string();
+    let place = Path::new("usr/lib/postgresql").join(major).join("bin");
+    binaries.directory.ends_with(place)
+}
+
 /// One server of each major that is named or installed.
 pub fn every_major() -> Vec<Binaries> {
     let installed = std::fs::read_dir("/usr/lib/postgresql")
@@ -58,4 +66,26 @@ fn named() -> Vec<PathBuf> {
 fn at_hand() -> Binaries {
     let home = Home::find(&|name| std::env::var(name).ok()).unwrap();
     Binaries::find(&Wanted::default(), &home, &|_| {}).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use dbdyno_target::lab::Version;
+
+    use super::*;
+
+    #[test]
+    fn a_package_is_known_by_its_place() {
+        let at = |directory: &str| Binaries {
+            directory: directory.into(),
+            version: Version {
+                major: 15,
+                text: "15.18".into(),
+            },
+        };
+        assert!(is_packaged(&at("/usr/lib/postgresql/15/bin")));
+        assert!(is_packaged(&at("/b/debian/root/usr/lib/postgresql/15/bin")));
+        assert!(!is_packaged(&at("/b/pinned/postgresql-15.18/bin")));
+        assert!(!is_packaged(&at("/usr/lib/postgresql/14/bin")));
+    }
 }

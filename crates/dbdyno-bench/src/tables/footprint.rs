@@ -35,7 +35,7 @@ pub(super) fn fact<T>(
         (Ok(_), Some(value)) => Fact::known(value, origin),
         (Ok(_), None) => Fact::unknown("the server does not list it", origin),
         (Err(WireError::Server(error)), _) if !error.fatal => {
-            Fact::unknown(error.message.clone(), origin)
+            Fact::unknown(error.to_string(), origin)
         }
         (Err(error), _) => return Err(error),
     })

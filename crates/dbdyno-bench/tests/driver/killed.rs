@@ -14,6 +14,9 @@ use super::{Fixture, SETTINGS};
 const TERMINALS: u32 = 4;
 const KILLS: u64 = 2;
 
+/// With all processors busy.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// Drives TPC-C while `crash` kills the server and starts it again. `writing` tells the connections
 /// that have changed something in their transactions, `ordered` the new orders that are stored.
 pub(super) fn killed_under_load(
@@ -54,22 +57,30 @@ pub(super) fn killed_under_load(
         }
         crashes.join().unwrap();
     });
-    let more = second();
-    let again = more.totals(0.0);
-    assert!(again.transactions > 0, "{again:?}");
-    observed.append(more);
+    // Whoever was seen writing may still wait for the disk.
+    let begun = Instant::now();
+    loop {
+        let more = second();
+        let again = more.totals(0.0).transactions;
+        observed.append(more);
+        if again > 0 {
+            break;
+        }
+        assert!(begun.elapsed() < LONGEST, "it is not loaded again");
+    }
     let stopped = driver.stop().unwrap();
 
     // Nobody is let in by a server that is dead: each terminal lost one connection to each kill.
     let totals = observed.totals(0.0);
+    assert_eq!(stopped.errors, KILLS * u64::from(TERMINALS), "{totals:?}");
+    // Between two observations nobody looks.
     let lost: u64 = totals.errors.values().sum();
-    assert_eq!(lost, KILLS * u64::from(TERMINALS), "{totals:?}");
+    assert!(lost <= stopped.errors, "{totals:?}");
     let mut codes = totals.errors.keys();
     assert!(
         codes.all(|code| code == "08006" || code.starts_with("57P") || code == "2013"),
         "{totals:?}"
     );
-    assert_eq!(stopped.errors, lost);
     let checks = workload.check(connection, When::AfterRun).unwrap();
     assert_eq!(checks.len(), 12);
     assert!(checks.iter().all(|check| check.passed), "{checks:?}");
@@ -88,7 +99,7 @@ fn await_all(writing: &impl Fn() -> Vec<i64>) {
     let begun = Instant::now();
     let mut seen = BTreeSet::new();
     while seen.len() < TERMINALS as usize {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{seen:?}");
+        assert!(begun.elapsed() < LONGEST, "{seen:?}");
         seen.extend(writing());
         thread::sleep(LOOK_EVERY);
     }

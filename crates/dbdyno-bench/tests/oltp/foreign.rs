@@ -2,48 +2,16 @@
 
 use dbdyno_bench::oltp::{Expected, ReadBackError, Survey, read_back, survey};
 use dbdyno_bench::wire::Link;
-use dbdyno_model::connection::Engine;
-use dbdyno_testing::MySqlBinaries;
+use dbdyno_testing::{MySqlBinaries, sysbench_table};
 
 use super::*;
 
-/// What `prepare` of sysbench 1.0.20 makes by default (`create_table` of its `oltp_common.lua`).
 fn prepare(connection: &Connection, table: u32, rows: u64) {
-    let (id, options) = match connection.engine {
-        Engine::Postgres => ("SERIAL", ""),
-        Engine::MySql => ("INTEGER NOT NULL AUTO_INCREMENT", "ENGINE = innodb"),
-    };
-    let each: Vec<String> = (1..=rows)
-        .map(|row| {
-            let (k, c, pad) = (row * 37 % rows + 1, groups(10, row), groups(5, row + 7));
-            format!("({k}, '{c}', '{pad}')")
-        })
-        .collect();
     let mut link = open(connection);
-    for sql in [
-        format!(
-            "CREATE TABLE sbtest{table}(id {id}, k INTEGER DEFAULT '0' NOT NULL,
-                c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,
-                PRIMARY KEY (id)) {options}"
-        ),
-        format!(
-            "INSERT INTO sbtest{table}(k, c, pad) VALUES {}",
-            each.join(", ")
-        ),
-        format!("CREATE INDEX k_{table} ON sbtest{table}(k)"),
-    ] {
+    for sql in sysbench_table(connection.engine, table, rows) {
         link.run(&sql)
             .unwrap_or_else(|error| panic!("{error}: {sql:.100}"));
     }
-}
-
-/// Eleven digits each, with a hyphen between them.
-fn groups(count: u64, seed: u64) -> String {
-    let groups = (1..=count).map(|group| {
-        let digits = (seed * 7_919 + group * 104_729) * 1_299_709 % 100_000_000_000;
-        format!("{digits:011}")
-    });
-    groups.collect::<Vec<String>>().join("-")
 }
 
 fn open(connection: &Connection) -> Link {

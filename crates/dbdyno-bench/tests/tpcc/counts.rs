@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use dbdyno_bench::tpcc::{Config, Mode, When, constants, install, read_back};
 use dbdyno_model::connection::Connection;
-use dbdyno_testing::all_binaries;
+use dbdyno_testing::{all_binaries, is_packaged};
 
 use super::{failing, load_quietly, number, one_statement_each, run, start};
 
@@ -16,12 +16,13 @@ const DECKS: u32 = 15;
 
 #[test]
 fn what_the_terminals_count_is_what_the_database_holds() {
-    // The distribution's and the newest in every way, those between as `tune` drives them and by
+    // A distribution's and the newest in every way, those between as `tune` drives them and by
     // routines, which are written in the server's own language.
     let all = all_binaries();
     let newest = all.iter().map(|binaries| binaries.version.major).max();
-    for (index, binaries) in all.into_iter().enumerate() {
-        let modes: &[Mode] = match index == 0 || Some(binaries.version.major) == newest {
+    for binaries in all {
+        let is_newest = Some(binaries.version.major) == newest;
+        let modes: &[Mode] = match is_newest || is_packaged(&binaries) {
             true => &Mode::ALL,
             false => &[Mode::Pipelined, Mode::Procedures],
         };

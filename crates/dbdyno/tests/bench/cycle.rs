@@ -1,13 +1,12 @@
 //! What a user does with any server: every workload is loaded, run, verified and cleaned.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
-use dbdyno_target::process::{self, Signal};
 use dbdyno_testing::Place;
 use serde_json::{Value, json};
 
+use super::beside::{Beside, wait_until};
 use super::{dbdyno, stderr};
 
 /// A server as a user knows it, and a place for files.
@@ -44,7 +43,7 @@ impl Server {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn document(&self, arguments: &[&str]) -> Value {
+    pub(super) fn document(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.does(arguments)).unwrap()
     }
 
@@ -163,37 +162,26 @@ fn all_hold(run: &Value, checks: usize) {
 
 /// What was measured until then is told, and nobody stays connected.
 fn is_interrupted(server: &Server) {
+    let csv = server.file("cut.csv");
     let run = ["run", "tpcc", "{}", "--mode", "procedures"];
     let more = ["--connections", "2", "--duration", "300s", "--json"];
-    let mut child = dbdyno()
-        .args(server.words(&[&run[..], &more].concat()))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut errors = BufReader::new(child.stderr.take().unwrap());
-    let mut told = String::new();
-    // The first line that a second has.
-    while !told.contains(" p99 ") {
-        let read = errors.read_line(&mut told).unwrap();
-        assert!(read > 0, "{told}");
-    }
-    process::signal(child.id(), Signal::INT);
-    errors.read_to_string(&mut told).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{told}");
-    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let words = [&run[..], &more, &["--csv", &csv]].concat();
+    let mut beside = Beside::start(&server.words(&words));
+    beside.wait_for_second(2);
+    beside.interrupt();
+    let (status, run, errors) = beside.end_of_run();
+    assert_eq!(status.code(), Some(130), "{errors}");
+    assert!(errors.contains("is above"), "{errors}");
     assert_eq!(run["complete"], false);
     assert!(number(&run, "/transactions") > 0.0, "{run}");
     // An attempt that is tried again is sent once more.
     let statements = number(&run, "/statements_per_transaction");
     assert!((1.0..1.2).contains(&statements), "{statements}");
 
-    let begun = Instant::now();
-    while (server.sessions)() > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    assert!(std::fs::read_to_string(csv).unwrap().lines().count() > 2);
+    let ended = Instant::now();
+    wait_until("nobody is connected", || (server.sessions)() == 0);
+    assert!(ended.elapsed() < Duration::from_secs(10));
 }
 
 /// In words that every engine understands.
@@ -233,7 +221,7 @@ pub(super) fn others(server: &Server) {
     let mixed = run("oltp-read-write", &verified);
     assert!(number(&mixed, "/statements_per_transaction") >= 20.0);
     assert!(!mixed["consistency"].as_array().unwrap().is_empty());
-    clean("oltp-read-write", &sbtest);
+    clean("oltp-read-write", &sbtest[..2]);
 
     load("inserts", &["--rows", "2000"]);
     let inserted = run("inserts", &["--verify"]);

@@ -1,75 +1,53 @@
 //! What MySQL and MariaDB tell of InnoDB while they are measured.
 
-use dbdyno_bench::driver::target;
 use dbdyno_bench::wire::Link;
-use dbdyno_model::Connection;
-use dbdyno_testing::{MySql, MySqlBinaries, Place};
 use serde_json::Value;
 
-use super::{dbdyno, stderr};
+use super::cycle::Server;
 
 const SCRIPT: &str = "-- dbdyno: setup
-CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
-INSERT INTO account VALUES (1, 100), (2, 100), (3, 100), (4, 100);
--- dbdyno: transaction move
+CREATE TABLE written (id int PRIMARY KEY, n int NOT NULL);
+INSERT INTO written VALUES (1, 100), (2, 100), (3, 100), (4, 100);
+-- dbdyno: transaction write
 \\set to random(1, 4)
-UPDATE account SET balance = balance + 1 WHERE id = :to;
+UPDATE written SET n = n + 1 WHERE id = :to;
 ";
 
-#[test]
-fn needs_mysql_what_innodb_writes_back_is_read_on_each_server() {
-    let place = Place::new("innodb");
-    let file = place.root.join("move.sql").display().to_string();
-    std::fs::write(&file, SCRIPT).unwrap();
-    for binaries in &MySqlBinaries::all() {
+/// What is set for that stays set.
+pub(super) fn what_it_writes_back_is_read(server: &Server, root: &mut Link) {
+    for sql in [
         // Pages are written back as soon as they are dirty.
-        let server = MySql::start(binaries, &[("innodb-max-dirty-pages-pct", "0")]);
-        let root = server.connection();
-        let mut link = Link::open(&target(&root).unwrap()).unwrap();
-        link.run("CREATE DATABASE bank").unwrap();
-        let connection = Connection {
-            database: "bank".into(),
-            ..root
-        };
-        let address = connection.display();
-        let does = |words: &[&str]| {
-            let output = dbdyno().args(words).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-            output.stdout
-        };
-        does(&["load", &file, &address]);
-        let told = does(&[
-            "run",
-            &file,
-            &address,
-            "--connections",
-            "2",
-            "--duration",
-            "4s",
-            "--json",
-        ]);
-        let run: Value = serde_json::from_slice(&told).unwrap();
-        let server = &run["server"];
-        for name in [
-            "checkpoint_moved_bytes",
-            "checkpoint_age_bytes",
-            "dirty_pages_before",
-            "dirty_pages",
-            "pages_flushed",
-            "fsyncs",
-        ] {
-            assert!(server[name].is_u64(), "{name}: {server}");
-        }
-        assert!(server["fsyncs"].as_u64() > Some(0), "{server}");
-        assert!(server["pages_flushed"].as_u64() > Some(0), "{server}");
-        assert_eq!(server["restarts"], 0, "{server}");
-        let warnings = run["warnings"].as_array().unwrap();
-        let is_missed = |warning: &Value| warning["what"].as_str().unwrap().contains("checkpoint");
-        let stood_still = server["checkpoint_moved_bytes"] == 0;
-        assert_eq!(
-            warnings.iter().any(is_missed),
-            stood_still,
-            "{server} {warnings:?}"
-        );
+        "SET GLOBAL innodb_max_dirty_pages_pct = 0",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 1",
+    ] {
+        root.run(sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
+    let file = server.file("write.sql");
+    std::fs::write(&file, SCRIPT).unwrap();
+    server.does(&["load", &file, "{}"]);
+    let short = ["--connections", "2", "--duration", "4s", "--json"];
+    let run = server.document(&[&["run", &file, "{}"][..], &short].concat());
+    let server = &run["server"];
+    for name in [
+        "checkpoint_moved_bytes",
+        "checkpoint_age_bytes",
+        "dirty_pages_before",
+        "dirty_pages",
+        "pages_flushed",
+        "fsyncs",
+    ] {
+        assert!(server[name].is_u64(), "{name}: {server}");
+    }
+    assert!(server["fsyncs"].as_u64() > Some(0), "{server}");
+    assert!(server["pages_flushed"].as_u64() > Some(0), "{server}");
+    assert_eq!(server["restarts"], 0, "{server}");
+    let warnings = run["warnings"].as_array().unwrap();
+    let is_missed = |warning: &Value| warning["what"].as_str().unwrap().contains("checkpoint");
+    let stood_still = server["checkpoint_moved_bytes"] == 0;
+    assert_eq!(
+        warnings.iter().any(is_missed),
+        stood_still,
+        "{server} {warnings:?}"
+    );
 }

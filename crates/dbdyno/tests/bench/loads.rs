@@ -1,10 +1,8 @@
 //! Loads that are interrupted and resumed, and loads without a server.
 
-use std::process::Stdio;
 use std::time::Duration;
 
-use dbdyno_target::process::{self, Signal};
-
+use super::beside::{Beside, wait_until};
 use super::{Bench, dbdyno, stderr};
 
 #[test]
@@ -16,22 +14,15 @@ fn a_load_that_was_interrupted_is_resumed() {
         "{}" => target.as_str(),
         word => word,
     });
-    let child = dbdyno()
-        .args(words)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let beside = Beside::start(&words);
     let begun = "SELECT count(*) FROM pg_class WHERE relname = 'dbdyno_tpcc_units'";
     let mut client = bench.running.client();
-    while client.query_one(begun, &[]).unwrap().get::<_, i64>(0) == 0 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut tables = || -> i64 { client.query_one(begun, &[]).unwrap().get(0) };
+    wait_until("the load has begun", || tables() > 0);
     std::thread::sleep(Duration::from_millis(500));
-    process::signal(child.id(), Signal::INT);
-    let output = child.wait_with_output().unwrap();
-    let errors = stderr(&output);
-    assert_eq!(output.status.code(), Some(130), "{errors}");
+    beside.interrupt();
+    let (status, _, errors) = beside.end();
+    assert_eq!(status.code(), Some(130), "{errors}");
     assert!(errors.contains("--resume"), "{errors}");
 
     bench.refuses(&load, "--resume");

@@ -1,10 +1,11 @@
-//! `dbdyno bench` as a user meets it, on a real PostgreSQL.
+//! `dbdyno bench` as a user meets it, on real servers.
 
 // What a test cannot set up fails it.
 #![allow(clippy::unwrap_used)]
 
 mod arrivals;
 mod asked;
+mod beside;
 mod cycle;
 mod innodb;
 mod kept;
@@ -16,13 +17,13 @@ mod mysql;
 mod open_files;
 mod options;
 mod own_level;
+mod postgres;
 mod read_only;
 mod refusals;
 mod restart;
 mod sbtest;
 mod schema;
 mod script;
-mod sysbench;
 mod think;
 mod tpcc;
 mod versions;

@@ -8,7 +8,7 @@ use dbdyno_testing::{MySql, MySqlBinaries, Place};
 use serde_json::Value;
 
 use super::cycle::{self, Server};
-use super::{dbdyno, stderr};
+use super::{dbdyno, innodb, own_level, stderr};
 
 const PASSWORD: &str = "hunter2-of-the-test";
 
@@ -77,8 +77,11 @@ fn needs_mysql_every_workload_is_loaded_run_verified_and_cleaned() {
         };
         cycle::tpcc(&server);
         cycle::others(&server);
+        own_level::of_deliveries_is_told(&server);
         let at = format!("127.0.0.1:{port}/cycle");
         passwords_open_and_stay_hidden(&server, &format!("{scheme}://app"), &at);
+        // Last, since it sets what slows the others down.
+        innodb::what_it_writes_back_is_read(&server, &mut open(&mysql.connection()));
     }
 }
 

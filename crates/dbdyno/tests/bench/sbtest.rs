@@ -1,23 +1,17 @@
 //! sysbench's tables as a user meets them: ours, and those that sysbench has made.
 
+use dbdyno_testing::sysbench_table;
 use serde_json::Value;
 
 use super::Bench;
 
-/// Tables as sysbench 1.0.20 makes them, with rows 1 to `rows`.
-fn prepare(bench: &Bench, tables: u32, rows: u32) {
+/// As sysbench does it.
+fn prepare(bench: &Bench, tables: u32, rows: u64) {
+    let engine = bench.running.connection().engine;
     for table in 1..=tables {
-        let sql = format!(
-            "CREATE TABLE sbtest{table}(id SERIAL, k INTEGER DEFAULT '0' NOT NULL,
-                c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,
-                PRIMARY KEY (id));
-             INSERT INTO sbtest{table}(k, c, pad)
-                SELECT i, repeat('12345678901-', 9) || '12345678901',
-                    repeat('12345678901-', 4) || '12345678901'
-                FROM generate_series(1, {rows}) i;
-             CREATE INDEX k_{table} ON sbtest{table}(k)"
-        );
-        bench.running.client().batch_execute(&sql).unwrap();
+        for sql in sysbench_table(engine, table, rows) {
+            bench.running.client().batch_execute(&sql).unwrap();
+        }
     }
 }
 
@@ -122,6 +116,11 @@ fn statements_of_a_transaction_are_as_many_as_they_are_asked_to_be() {
         let sent = sent(workload, &counts);
         assert!((sent - expected).abs() < 0.01, "{workload}: {sent}");
     }
+    let run = ["run", "oltp-read-write", "{}", "--mode", "pipelined"];
+    let short = ["--connections", "1", "--duration", "1s", "--json"];
+    let run: Value = serde_json::from_str(&bench.does(&[&run[..], &short].concat())).unwrap();
+    let trips = run["round_trips_per_transaction"].as_f64().unwrap();
+    assert!((trips - 1.0).abs() < 0.01, "{trips}");
     for (workload, option, value) in [
         ("oltp-insert", "--point-selects", "3"),
         ("oltp-point-select", "--point-selects", "3"),

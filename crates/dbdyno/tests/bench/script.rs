@@ -1,12 +1,8 @@
-//! A user's own statements: at a rate, and interrupted.
+//! A user's own statements at a rate.
 
-use std::process::Stdio;
-use std::time::Duration;
-
-use dbdyno_target::process::{self, Signal};
 use serde_json::Value;
 
-use super::{Bench, SCRIPT, dbdyno, stderr};
+use super::{Bench, SCRIPT};
 
 #[test]
 fn a_rate_is_kept_and_one_too_high_is_named() {
@@ -45,47 +41,4 @@ fn a_rate_is_kept_and_one_too_high_is_named() {
         "--mode is not for",
     );
     bench.refuses(&["clean", &file, "{}"], "cannot know");
-}
-
-#[test]
-fn an_interrupt_keeps_what_was_measured() {
-    let bench = Bench::start();
-    let file = bench.file("move.sql");
-    std::fs::write(&file, SCRIPT).unwrap();
-    bench.does(&["load", &file, "{}"]);
-    let csv = bench.file("cut.csv");
-    let child = dbdyno()
-        .args([
-            "run",
-            &file,
-            &bench.target(),
-            "--duration",
-            "300s",
-            "--json",
-            "--csv",
-            &csv,
-        ])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_secs(3));
-    process::signal(child.id(), Signal::INT);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is above"), "{}", stderr(&output));
-    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(run["complete"], false);
-    assert!(run["transactions"].as_u64().unwrap() > 0, "{run}");
-    assert!(std::fs::read_to_string(csv).unwrap().lines().count() > 2);
-    const ACTIVE: &str = "SELECT count(*) FROM pg_stat_activity \
-        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-    std::thread::sleep(Duration::from_millis(500));
-    let left: i64 = bench
-        .running
-        .client()
-        .query_one(ACTIVE, &[])
-        .unwrap()
-        .get(0);
-    assert_eq!(left, 0);
 }

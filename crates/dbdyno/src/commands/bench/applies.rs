@@ -1,12 +1,11 @@
-//! Which option belongs to which workloads: one that means nothing to a workload is refused, not
+//! Which option belongs to which workloads and commands: one that means nothing to them is refused, not
 //! passed over.
 
 use dbdyno_bench::oltp::Kind;
 
+use super::given::{of_load, of_run, of_stored};
 use super::options::{self, Named};
-use crate::cli::{
-    BenchAction, BenchData, BenchLoad, BenchRun, BenchStored, Keyed, Sbtest, TpccData, TpccLoad,
-};
+use crate::cli::BenchAction;
 use crate::exit::Failure;
 
 /// Workloads that take the same options.
@@ -31,44 +30,59 @@ use Family::{
     Transactions, Writes,
 };
 
-/// Options that not every workload takes, each with those that do. Seed and threads are a load's.
-const OPTIONS: [(&str, &[Family]); 32] = [
-    ("--warehouses", &[Tpcc]),
-    ("--sets", &[Tpcc]),
-    ("--layout", &[Tpcc]),
-    ("--no-foreign-keys", &[Tpcc]),
-    ("--think", &[Tpcc]),
-    ("--mode", &[Tpcc, Oltp]),
-    ("--tables", &[Oltp]),
-    ("--table-size", &[Oltp]),
-    ("--rand-type", &[Oltp]),
-    ("--skip-trx", &[Transactions]),
-    ("--range-size", &[Reads]),
-    ("--range-selects", &[Reads]),
-    ("--point-selects", &[Reads]),
-    ("--simple-ranges", &[Reads]),
-    ("--sum-ranges", &[Reads]),
-    ("--order-ranges", &[Reads]),
-    ("--distinct-ranges", &[Reads]),
-    ("--index-updates", &[IndexUpdates]),
-    ("--non-index-updates", &[NonIndexUpdates]),
-    ("--delete-inserts", &[Writes]),
-    ("--random-points", &[RandomPoints]),
-    ("--number-of-ranges", &[RandomRanges]),
-    ("--delta", &[RandomRanges]),
-    ("--key", &[Keys, Friends]),
-    ("--rows", &[Keys, Friends]),
-    ("--friends", &[Friends]),
-    ("--filler", &[Keys]),
-    ("--key-order", &[Keys]),
-    ("--batch", &[Keys]),
-    ("--statements", &[Keys]),
-    ("--seed", &[Tpcc, Oltp, Keys, Friends]),
-    ("--threads", &[Tpcc, Oltp, Keys, Friends]),
-];
+/// What is done with a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Load,
+    Run,
+    Verify,
+    Clean,
+}
 
-/// Options, and whether they were given.
-type Given = Vec<(&'static str, bool)>;
+use Action::{Clean, Load, Run, Verify};
+
+const EVERY: &[Action] = &[Load, Run, Verify, Clean];
+/// Those that compare what is said of the data with what is there, and the one that makes them.
+const OF_DATA: &[Action] = &[Load, Run, Verify];
+
+/// An option, the workloads and the subcommands that it means something to.
+type Applies = (&'static str, &'static [Family], &'static [Action]);
+
+/// Options that not every workload takes. Seed and threads are a load's here.
+const OPTIONS: [Applies; 32] = [
+    ("--warehouses", &[Tpcc], EVERY),
+    ("--sets", &[Tpcc], EVERY),
+    ("--layout", &[Tpcc], EVERY),
+    ("--no-foreign-keys", &[Tpcc], &[Load]),
+    ("--think", &[Tpcc], &[Run]),
+    ("--mode", &[Tpcc, Oltp], &[Run]),
+    ("--tables", &[Oltp], EVERY),
+    ("--table-size", &[Oltp], OF_DATA),
+    ("--rand-type", &[Oltp], &[Load, Run]),
+    ("--skip-trx", &[Transactions], &[Run]),
+    ("--range-size", &[Reads], &[Run]),
+    ("--range-selects", &[Reads], &[Run]),
+    ("--point-selects", &[Reads], &[Run]),
+    ("--simple-ranges", &[Reads], &[Run]),
+    ("--sum-ranges", &[Reads], &[Run]),
+    ("--order-ranges", &[Reads], &[Run]),
+    ("--distinct-ranges", &[Reads], &[Run]),
+    ("--index-updates", &[IndexUpdates], &[Run]),
+    ("--non-index-updates", &[NonIndexUpdates], &[Run]),
+    ("--delete-inserts", &[Writes], &[Run]),
+    ("--random-points", &[RandomPoints], &[Run]),
+    ("--number-of-ranges", &[RandomRanges], &[Run]),
+    ("--delta", &[RandomRanges], &[Run]),
+    ("--key", &[Keys, Friends], OF_DATA),
+    ("--rows", &[Keys, Friends], OF_DATA),
+    ("--friends", &[Friends], OF_DATA),
+    ("--filler", &[Keys], OF_DATA),
+    ("--key-order", &[Keys], OF_DATA),
+    ("--batch", &[Keys], &[Run]),
+    ("--statements", &[Keys], &[Run]),
+    ("--seed", &[Tpcc, Oltp, Keys, Friends], &[Load]),
+    ("--threads", &[Tpcc, Oltp, Keys, Friends], &[Load]),
+];
 
 impl Family {
     fn has(self, named: &Named) -> bool {
@@ -111,127 +125,49 @@ impl Family {
     }
 }
 
-/// Refuses the first option that the workload does not take.
+impl Action {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Run => "run",
+            Self::Verify => "verify",
+            Self::Clean => "clean",
+        }
+    }
+}
+
+/// Refuses the first option that the workload does not take, or that this command would pass over.
 pub(super) fn check(action: &BenchAction) -> Result<(), Failure> {
-    let (data, given) = match action {
+    let (action, data, given) = match action {
         BenchAction::List => return Ok(()),
-        BenchAction::Load(load) => (&load.data, of_load(load)),
-        BenchAction::Run(run) => (&run.data, of_run(run)),
-        BenchAction::Verify(stored) => (&stored.data, of_stored(stored)),
-        BenchAction::Clean(clean) => (&clean.stored.data, of_stored(&clean.stored)),
+        BenchAction::Load(load) => (Load, &load.data, of_load(load)),
+        BenchAction::Run(run) => (Run, &run.data, of_run(run)),
+        BenchAction::Verify(stored) => (Verify, &stored.data, of_stored(stored)),
+        BenchAction::Clean(clean) => (Clean, &clean.stored.data, of_stored(&clean.stored)),
     };
     let named = options::named(data)?;
-    let misplaced = OPTIONS.iter().find(|(option, families)| {
-        given.contains(&(*option, true)) && !families.iter().any(|family| family.has(&named))
-    });
-    let Some((option, families)) = misplaced else {
-        return Ok(());
-    };
-    let names: Vec<String> = families.iter().map(|family| family.name()).collect();
-    Err(Failure::usage(
-        format!("{option} is not for {}", data.workload),
-        format!("leave it out: it is for {}", names.join(", ")),
-    ))
+    for (option, families, actions) in OPTIONS {
+        if !given.contains(&(option, true)) {
+            continue;
+        }
+        if !families.iter().any(|family| family.has(&named)) {
+            let names: Vec<String> = families.iter().map(|family| family.name()).collect();
+            return Err(misplaced(option, &data.workload, &names.join(", ")));
+        }
+        if !actions.contains(&action) {
+            let names: Vec<&str> = actions.iter().map(|action| action.name()).collect();
+            let here = format!("bench {}", action.name());
+            return Err(misplaced(option, &here, &names.join(", ")));
+        }
+    }
+    Ok(())
 }
 
-fn of_load(load: &BenchLoad) -> Given {
-    let TpccLoad {
-        warehouses,
-        sets,
-        layout,
-        no_foreign_keys,
-    } = &load.tpcc;
-    let own = [
-        ("--warehouses", warehouses.is_some()),
-        ("--sets", sets.is_some()),
-        ("--layout", layout.is_some()),
-        ("--no-foreign-keys", *no_foreign_keys),
-        ("--seed", load.seed.is_some()),
-        ("--threads", load.threads.is_some()),
-    ];
-    [of_data(&load.data), own.to_vec()].concat()
-}
-
-fn of_run(run: &BenchRun) -> Given {
-    let own = [
-        ("--think", run.think.is_some()),
-        ("--mode", run.mode.is_some()),
-    ];
-    [of_data(&run.data), of_tpcc(&run.tpcc), own.to_vec()].concat()
-}
-
-fn of_stored(stored: &BenchStored) -> Given {
-    [of_data(&stored.data), of_tpcc(&stored.tpcc)].concat()
-}
-
-fn of_tpcc(tpcc: &TpccData) -> Given {
-    let TpccData {
-        layout,
-        sets,
-        warehouses,
-    } = tpcc;
-    vec![
-        ("--layout", layout.is_some()),
-        ("--sets", sets.is_some()),
-        ("--warehouses", warehouses.is_some()),
-    ]
-}
-
-fn of_data(data: &BenchData) -> Given {
-    let Sbtest {
-        tables,
-        table_size,
-        rand_type,
-        skip_trx,
-        range_size,
-        range_selects,
-        point_selects,
-        simple_ranges,
-        sum_ranges,
-        order_ranges,
-        distinct_ranges,
-        index_updates,
-        non_index_updates,
-        delete_inserts,
-        random_points,
-        number_of_ranges,
-        delta,
-    } = &data.sbtest;
-    let Keyed {
-        key,
-        rows,
-        filler,
-        friends,
-        key_order,
-        batch,
-        statements,
-    } = &data.keyed;
-    vec![
-        ("--tables", tables.is_some()),
-        ("--table-size", table_size.is_some()),
-        ("--rand-type", rand_type.is_some()),
-        ("--skip-trx", *skip_trx),
-        ("--range-size", range_size.is_some()),
-        ("--range-selects", range_selects.is_some()),
-        ("--point-selects", point_selects.is_some()),
-        ("--simple-ranges", simple_ranges.is_some()),
-        ("--sum-ranges", sum_ranges.is_some()),
-        ("--order-ranges", order_ranges.is_some()),
-        ("--distinct-ranges", distinct_ranges.is_some()),
-        ("--index-updates", index_updates.is_some()),
-        ("--non-index-updates", non_index_updates.is_some()),
-        ("--delete-inserts", delete_inserts.is_some()),
-        ("--random-points", random_points.is_some()),
-        ("--number-of-ranges", number_of_ranges.is_some()),
-        ("--delta", delta.is_some()),
-        ("--key", key.is_some()),
-        ("--rows", rows.is_some()),
-        ("--filler", filler.is_some()),
-        ("--friends", friends.is_some()),
-        ("--key-order", key_order.is_some()),
-        ("--batch", batch.is_some()),
-        ("--statements", statements.is_some()),
-    ]
+fn misplaced(option: &str, here: &str, elsewhere: &str) -> Failure {
+    Failure::usage(
+        format!("{option} is not for {here}"),
+        format!("leave it out: it is for {elsewhere}"),
+    )
 }
 
 #[cfg(test)]
@@ -243,13 +179,24 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     const ACTIONS: [&str; 4] = ["load", "run", "verify", "clean"];
-    const WORKLOADS: [(&str, &[Family]); 14] = [
-        ("tpcc", &[Tpcc]),
-        ("oltp-point-select", &[Oltp]),
-        ("oltp-read-only", &[Oltp, Reads, Transactions]),
-        (
-            "oltp-read-write",
-            &[
+
+    fn workloads() -> Vec<(&'static str, &'static [Family])> {
+        let of = |kind: Kind| (kind.name(), families(kind));
+        let others: [(&str, &[Family]); 5] = [
+            ("tpcc", &[Tpcc]),
+            ("inserts", &[Keys]),
+            ("selects", &[Keys]),
+            ("friends", &[Friends]),
+            ("./move.sql", &[]),
+        ];
+        Kind::ALL.into_iter().map(of).chain(others).collect()
+    }
+
+    fn families(kind: Kind) -> &'static [Family] {
+        match kind {
+            Kind::PointSelect | Kind::Insert | Kind::Delete => &[Oltp],
+            Kind::ReadOnly => &[Oltp, Reads, Transactions],
+            Kind::ReadWrite => &[
                 Oltp,
                 Reads,
                 IndexUpdates,
@@ -257,21 +204,13 @@ mod tests {
                 Writes,
                 Transactions,
             ],
-        ),
-        (
-            "oltp-write-only",
-            &[Oltp, IndexUpdates, NonIndexUpdates, Writes, Transactions],
-        ),
-        ("oltp-insert", &[Oltp]),
-        ("oltp-update-index", &[Oltp, IndexUpdates]),
-        ("oltp-update-non-index", &[Oltp, NonIndexUpdates]),
-        ("select-random-points", &[Oltp, RandomPoints]),
-        ("select-random-ranges", &[Oltp, RandomRanges]),
-        ("inserts", &[Keys]),
-        ("selects", &[Keys]),
-        ("friends", &[Friends]),
-        ("./move.sql", &[]),
-    ];
+            Kind::WriteOnly => &[Oltp, IndexUpdates, NonIndexUpdates, Writes, Transactions],
+            Kind::UpdateIndex => &[Oltp, IndexUpdates],
+            Kind::UpdateNonIndex => &[Oltp, NonIndexUpdates],
+            Kind::SelectRandomPoints => &[Oltp, RandomPoints],
+            Kind::SelectRandomRanges => &[Oltp, RandomRanges],
+        }
+    }
 
     /// With a value where it takes one.
     fn word(option: &str) -> String {
@@ -303,27 +242,64 @@ mod tests {
 
     #[test]
     fn an_option_is_taken_by_its_workloads_and_refused_by_the_others() {
-        for (option, families) in OPTIONS {
+        for (option, families, actions) in OPTIONS {
             let mut taken = 0;
             for action in ACTIONS {
                 let of_all = action == "run" && ["--seed", "--threads"].contains(&option);
-                for (workload, own) in WORKLOADS {
+                let of_action = of_all || actions.iter().any(|one| one.name() == action);
+                for (workload, own) in workloads() {
                     let Some(checked) = checked(action, workload, &word(option)) else {
                         continue;
                     };
                     taken += 1;
-                    if of_all || families.iter().any(|family| own.contains(family)) {
+                    let of_workload = of_all || families.iter().any(|family| own.contains(family));
+                    if of_workload && of_action {
                         assert!(checked.is_ok(), "{action} {workload} {option}: {checked:?}");
                         continue;
                     }
                     let refused = checked.unwrap_err();
-                    let expected = format!("{option} is not for {workload}");
+                    let (here, elsewhere) = match of_workload {
+                        false => (workload.to_owned(), families[0].name()),
+                        true => (format!("bench {action}"), actions[0].name().to_owned()),
+                    };
+                    let expected = format!("{option} is not for {here}");
                     assert_eq!(refused.message, expected, "{action}");
                     let hint = refused.hint.unwrap();
-                    assert!(hint.contains(&families[0].name()), "{hint}");
+                    assert!(hint.contains(&elsewhere), "{hint}");
                 }
             }
             assert!(taken > 0, "no action takes {option}");
+        }
+    }
+
+    #[test]
+    fn a_command_refuses_what_it_would_pass_over() {
+        for (action, workload, option, taken_by) in [
+            ("load", "inserts", "--batch", "run"),
+            ("load", "oltp-read-only", "--point-selects", "run"),
+            ("verify", "oltp-read-write", "--skip-trx", "run"),
+            ("verify", "selects", "--statements", "run"),
+            ("verify", "oltp-insert", "--rand-type", "load, run"),
+            ("clean", "oltp-read-only", "--range-size", "run"),
+            ("clean", "oltp-insert", "--table-size", "load, run, verify"),
+            ("clean", "friends", "--friends", "load, run, verify"),
+        ] {
+            let refused = checked(action, workload, &word(option)).unwrap();
+            let refused = refused.unwrap_err();
+            let message = format!("{option} is not for bench {action}");
+            assert_eq!(refused.message, message, "{workload}");
+            let hint = format!("leave it out: it is for {taken_by}");
+            assert_eq!(refused.hint, Some(hint), "{workload}");
+        }
+        for (action, workload, option) in [
+            ("load", "oltp-insert", "--table-size"),
+            ("verify", "oltp-insert", "--table-size"),
+            ("clean", "oltp-insert", "--tables"),
+            ("verify", "inserts", "--rows"),
+            ("clean", "tpcc", "--warehouses"),
+        ] {
+            let taken = checked(action, workload, &word(option)).unwrap();
+            assert!(taken.is_ok(), "{action} {workload} {option}: {taken:?}");
         }
     }
 
@@ -342,8 +318,7 @@ mod tests {
                 }
                 owned += 1;
                 let long = argument.get_long().unwrap();
-                let known =
-                    |(option, _): &(&str, &[Family])| option.strip_prefix("--") == Some(long);
+                let known = |(option, ..): &Applies| option.strip_prefix("--") == Some(long);
                 assert!(OPTIONS.iter().any(known), "{long}");
             }
             assert!(owned > 10, "{owned}");

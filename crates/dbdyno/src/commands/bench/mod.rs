@@ -6,6 +6,7 @@ mod aside;
 mod clean;
 mod document;
 mod generate;
+mod given;
 mod innodb;
 mod keyed;
 mod life;

@@ -9,6 +9,9 @@ use super::trust::warn;
 /// Times the cache that data have to be for most reads at random to miss it.
 const BEYOND_CACHE: f64 = 4.0;
 
+/// The SQLSTATE behind the server's words, which may be of any language.
+const INSUFFICIENT_PRIVILEGE: &str = "(42501)";
+
 pub(super) fn warnings(run: &Bench) -> Vec<Warning> {
     [cached(run), fill(run)].into_iter().flatten().collect()
 }
@@ -40,17 +43,22 @@ fn fill(run: &Bench) -> Option<Warning> {
     if run.target.engine != "PostgreSQL" {
         return None;
     }
-    let mut fills = footprint.fills.iter();
-    let why = fills.find_map(|fill| fill.fill.why_unknown())?;
-    warn(
-        format!("how full the pages are is not known: {why}"),
-        if why.contains("not installed") {
-            "run CREATE EXTENSION pgstattuple in the database; where the server has no such \
-             extension, its package is the one of PostgreSQL's contrib modules"
-        } else {
-            "GRANT pg_stat_scan_tables to the user of the run"
-        },
-    )
+    let mut fills = footprint.fills.iter().map(|fill| &fill.fill);
+    let (fact, why) = fills.find_map(|fact| Some((fact, fact.why_unknown()?)))?;
+    let next = if why.contains("not installed") {
+        "run CREATE EXTENSION pgstattuple in the database; where the server has no such \
+         extension, its package is the one of PostgreSQL's contrib modules"
+            .to_owned()
+    } else if why.contains(INSUFFICIENT_PRIVILEGE) {
+        "GRANT pg_stat_scan_tables to the user of the run".to_owned()
+    } else {
+        format!(
+            "call {} in psql as the user of the run, to see what is in its way",
+            fact.origin
+        )
+    };
+    let what = format!("how full the pages are is not known: {why}");
+    warn(what, &next)
 }
 
 #[cfg(test)]
@@ -105,7 +113,9 @@ mod tests {
         };
         let absent = next("extension pgstattuple is not installed");
         assert!(absent.contains("CREATE EXTENSION pgstattuple"), "{absent}");
-        let refused = next("permission denied for function pgstattuple");
+        let refused = next("permission denied for function pgstattuple (42501)");
         assert!(refused.contains("pg_stat_scan_tables"), "{refused}");
+        let cancelled = next("canceling statement due to statement timeout (57014)");
+        assert!(cancelled.contains("call pgstattuple"), "{cancelled}");
     }
 }
