@@ -8,7 +8,9 @@ use dbdyno_model::Connection;
 use dbdyno_model::bench::{Bench, Target};
 use dbdyno_model::run::{DriverUse, OpenLoop, Second};
 use dbdyno_model::tune::Machine;
-use dbdyno_stats::{drifts, mser5_joined, slope_per_window};
+use dbdyno_stats::{
+    BATCH, LEAST_IN_BATCH, TAIL_BATCHES, Warmup, drifts, mser5_joined, slope_per_window,
+};
 use dbdyno_target::process;
 
 use super::aside::ServerSampler;
@@ -179,24 +181,64 @@ pub(super) fn document(
 pub(super) struct Cut {
     /// Whole seconds: histograms and counters are kept by the second.
     pub(super) from_s: f64,
-    /// Whether the warm-up ended within the first half.
+    /// Whether the warm-up ended within the first half, and the load went on from there.
     ended: bool,
 }
 
 impl Cut {
     pub(super) fn of(observed: &Observed, warmed_up_s: Option<f64>) -> Self {
-        let found = mser5_joined(&observed.counts_200ms);
-        let ended = found.as_ref().is_some_and(|warm_up| warm_up.steady);
-        let seconds = found.map_or(0.0, |warm_up| (warm_up.truncate as f64 * 0.2).ceil());
-        // What never became steady has no beginning to cut off, and a server that failed at first
-        // is not warming up.
-        let mut left_out = observed.series.iter().take(seconds as usize);
-        let cut = warmed_up_s.is_none() && ended && left_out.all(|second| second.errors == 0);
-        Self {
-            from_s: if cut { seconds } else { 0.0 },
-            ended,
+        let cut = Self::within(&observed.series, mser5_joined(&observed.counts_200ms));
+        match warmed_up_s {
+            Some(_) => Self { from_s: 0.0, ..cut },
+            None => cut,
         }
     }
+
+    /// Behind the warm-up that was found, unless it was none. What never became steady has no
+    /// beginning to cut off, a server that failed at first is not warming up, and neither is one
+    /// that stopped.
+    fn within(seconds: &[Second], found: Option<Warmup>) -> Self {
+        let steady = found.is_some_and(|warm_up| warm_up.steady);
+        let from = found.map_or(0, |warm_up| warm_up.truncate.div_ceil(BATCH));
+        let (left_out, behind) = seconds.split_at(from.min(seconds.len()));
+        let longest = longest_silence(seconds);
+        let cut = steady
+            && goes_on(behind, longest)
+            && left_out.iter().all(|second| second.errors == 0);
+        let (kept, from_s) = match cut {
+            true => (behind, from as f64),
+            false => (seconds, 0.0),
+        };
+        Self {
+            from_s,
+            ended: steady && goes_on(kept, longest),
+        }
+    }
+}
+
+/// Seconds without a transaction that a load of this rate cannot have unless it stopped: so many of
+/// them are steady to MSER-5, at a rate of nothing.
+fn longest_silence(seconds: &[Second]) -> u64 {
+    let (mut whole, mut transactions) = (0_u64, 0_u64);
+    for second in seconds.iter().filter(|second| second.is_whole()) {
+        whole += 1;
+        transactions += second.transactions;
+    }
+    let batch_s = (whole * LEAST_IN_BATCH).div_ceil(transactions.max(1));
+    TAIL_BATCHES as u64 * batch_s.max(1)
+}
+
+fn goes_on(seconds: &[Second], longest: u64) -> bool {
+    let mut silent = 0;
+    let mut whole = seconds.iter().filter(|second| second.is_whole());
+    whole.all(|second| {
+        silent = if second.transactions == 0 {
+            silent + 1
+        } else {
+            0
+        };
+        silent < longest
+    })
 }
 
 /// The committed rate of each of up to ten equal parts, and how many seconds each is long; what is left
@@ -227,5 +269,58 @@ mod tests {
         assert_eq!(of(59), (vec![99.0; 9], 6.0));
         assert_eq!(of(4), (vec![99.0; 4], 1.0));
         assert_eq!(of(0).0, Vec::<f64>::new());
+    }
+
+    /// Where seconds of so many transactions are cut, and whether their rate is steady from there.
+    fn cut(transactions: &[u64]) -> (f64, bool) {
+        let second = |&transactions: &u64| Second {
+            transactions,
+            ..Second::default()
+        };
+        let seconds: Vec<Second> = transactions.iter().map(second).collect();
+        let slots = transactions.iter().flat_map(|&all| [all, 0, 0, 0, 0]);
+        let cut = Cut::within(&seconds, mser5_joined(&slots.collect::<Vec<u64>>()));
+        (cut.from_s, cut.ended)
+    }
+
+    #[test]
+    fn a_warm_up_is_cut_off() {
+        for first in [0_u64, 40] {
+            let warms_up = [[first; 5].as_slice(), &[100; 55]].concat();
+            assert_eq!(cut(&warms_up), (5.0, true));
+        }
+        assert_eq!(cut(&[100; 60]), (0.0, true));
+        assert_eq!(cut(&[100; 5]), (0.0, false));
+    }
+
+    #[test]
+    fn what_stopped_was_not_warming_up() {
+        let hangs = [[100_u64; 20].as_slice(), &[0; 40]].concat();
+        assert_eq!(cut(&hangs), (0.0, false));
+        let wakes_late = [[100_u64; 20].as_slice(), &[0; 39], &[100]].concat();
+        assert_eq!(cut(&wakes_late), (0.0, false));
+        assert_eq!(cut(&[0; 60]), (0.0, false));
+    }
+
+    #[test]
+    fn a_slow_load_may_have_empty_seconds() {
+        let slow = [5_u64, 0, 3, 0, 0].repeat(108);
+        let (from_s, ended) = cut(&[[0_u64; 60].as_slice(), slow.as_slice()].concat());
+        assert!(ended && (56.0..=98.0).contains(&from_s), "{from_s} {ended}");
+    }
+
+    #[test]
+    fn a_server_that_failed_at_first_was_not_warming_up() {
+        let second = |at: u64| Second {
+            transactions: if at < 5 { 10 } else { 100 },
+            errors: u64::from(at == 2),
+            ..Second::default()
+        };
+        let seconds: Vec<Second> = (0..60).map(second).collect();
+        let found = Warmup {
+            truncate: 5 * BATCH,
+            steady: true,
+        };
+        assert_eq!(Cut::within(&seconds, Some(found)).from_s, 0.0);
     }
 }
