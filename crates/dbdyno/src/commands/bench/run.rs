@@ -230,9 +230,7 @@ fn one(
     if let Some(time) = arguments.warm_up {
         printer.step("warming up");
         let warm_up = observe(&mut driver, time, &mut sampler, &mut tell)?;
-        if let Some(failure) = warm_up.ended_by {
-            return Err(failure);
-        }
+        warmed_up(warm_up.complete, warm_up.ended_by)?;
         strangers = process::strangers_cpu_s(&pids);
         before = sampler.sample();
     }
@@ -272,6 +270,14 @@ struct Measured {
     complete: bool,
     /// What cut it short, unless it was an interrupt.
     ended_by: Option<Failure>,
+}
+
+/// A warm-up that was cut short leaves nothing that was measured.
+fn warmed_up(complete: bool, ended_by: Option<Failure>) -> Result<(), Failure> {
+    match complete {
+        true => Ok(()),
+        false => Err(ended_by.unwrap_or_else(Failure::interrupted)),
+    }
 }
 
 /// An interrupt, or an error that ends the load, keeps what was measured until then.
@@ -314,4 +320,22 @@ pub(super) fn failure(error: &DriverError) -> Failure {
         _ => Exit::Usage,
     };
     Failure::new(exit, error.to_string(), error.hint().map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_of_the_warm_up_is_before_anything_was_measured() {
+        assert!(warmed_up(true, None).is_ok());
+        let failure = warmed_up(false, None).unwrap_err();
+        assert_eq!(failure.exit, Exit::Interrupted);
+        let told = interrupted(true, Some(failure));
+        assert_eq!(told.exit, Exit::Interrupted);
+        assert_eq!(told.message, "interrupted before anything was measured");
+        let gone = Failure::new(Exit::Surroundings, "gone", None);
+        let failure = warmed_up(false, Some(gone)).unwrap_err();
+        assert_eq!(failure.exit, Exit::Surroundings);
+    }
 }
