@@ -37,6 +37,8 @@ enum Ending {
 /// Where the observation stood when its last second ended.
 struct Mark {
     at: Instant,
+    /// Arrivals of an open loop that had been begun by then.
+    begun: u64,
     counters: ServerCounters,
     cpu_s: Option<f64>,
 }
@@ -51,9 +53,13 @@ impl Driver {
         on_second: &mut dyn FnMut(&Second),
     ) -> Result<Observed, DriverError> {
         let start = self.attach();
-        let begun = self.begun(start);
+        let begun = match start > self.load_started {
+            true => self.begun(),
+            false => 0,
+        };
         let mut mark = Mark {
             at: start,
+            begun,
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -88,7 +94,7 @@ impl Driver {
         self.detach(end);
         observed.ended = end;
         observed.end_s = self.since_load(end);
-        observed.open_loop = self.arrivals(begun, end);
+        observed.open_loop = self.arrivals(begun, &mark);
         match ending {
             Ending::Done(_) => Ok(observed),
             Ending::Interrupted => Err(DriverError::Interrupted {
@@ -185,8 +191,11 @@ impl Driver {
             }
         }
         let tally = merged.unwrap_or_else(|| Tally::new(self.transactions.len(), at));
+        // Before the server is asked, which may take its time.
+        let begun = self.begun();
         let now = Mark {
             at,
+            begun,
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -267,24 +276,23 @@ impl Driver {
         }
     }
 
-    /// Arrivals that had been begun at the start of an observation.
-    fn begun(&self, start: Instant) -> u64 {
+    /// Arrivals that have been begun so far.
+    fn begun(&self) -> u64 {
         match self.paces.present() {
-            Pace::Open(schedule) if start > self.load_started => schedule.begun(),
+            Pace::Open(schedule) => schedule.begun(),
             _ => 0,
         }
     }
 
-    fn arrivals(&self, begun_before: u64, end: Instant) -> Option<Arrivals> {
+    fn arrivals(&self, begun_before: u64, end: &Mark) -> Option<Arrivals> {
         let Pace::Open(schedule) = self.paces.present() else {
             return None;
         };
-        let begun = schedule.begun();
         Some(Arrivals {
             rate_tps: schedule.rate_tps(),
             spacing: schedule.spacing(),
-            begun: begun - begun_before,
-            backlog: schedule.due(end).saturating_sub(begun),
+            begun: end.begun.saturating_sub(begun_before),
+            backlog: schedule.due(end.at).saturating_sub(end.begun),
         })
     }
 }
@@ -312,5 +320,71 @@ fn difference(before: &Mark, after: &Mark) -> Second {
         psi_io_some: share(from.psi_io_some_us, to.psi_io_some_us),
         psi_memory_some: share(from.psi_memory_some_us, to.psi_memory_some_us),
         ..Second::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::super::pace::Paces;
+    use super::super::schedule::{Schedule, Spacing};
+    use super::*;
+    use crate::recorder::Recorder;
+
+    /// One that drives nothing, with what its threads would tell it through.
+    fn driver(pace: Pace, start: Instant) -> (Driver, mpsc::Sender<Event>) {
+        let (sender, events) = mpsc::channel();
+        let paces = Arc::new(Paces::new());
+        paces.set(pace);
+        let driver = Driver {
+            threads: Vec::new(),
+            tids: Vec::new(),
+            recorders: vec![Arc::new(Mutex::new(Recorder::new(1, start)))],
+            paces,
+            events,
+            stop: Arc::default(),
+            server: "postgres://app@host:5432/shop".into(),
+            transactions: vec!["one".into()],
+            spacing: Spacing::Uniform,
+            seed: 1,
+            load_started: start,
+            cut: None,
+            gone: None,
+        };
+        (driver, sender)
+    }
+
+    /// While it asks its server, ten more arrivals are begun.
+    struct Slow {
+        schedule: Arc<Schedule>,
+        asked: u64,
+    }
+
+    impl Sampler for Slow {
+        fn sample(&mut self) -> ServerCounters {
+            self.asked += 1;
+            for _ in 0..10 {
+                self.schedule.begin();
+            }
+            ServerCounters::default()
+        }
+    }
+
+    #[test]
+    fn what_is_begun_while_the_server_is_asked_for_its_counters_is_behind_the_end() {
+        let start = Instant::now();
+        let schedule = Arc::new(Schedule::new(start, 1_000.0, Spacing::Uniform, 1));
+        let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
+        let mut sampler = Slow { schedule, asked: 0 };
+        let until = Until::Elapsed(Duration::from_millis(250));
+        let observed = driver
+            .observe(until, &mut sampler, &mut |_| ())
+            .unwrap();
+        let begun = 10 * (sampler.asked - 1);
+        let arrivals = observed.open_loop.unwrap();
+        assert_eq!(arrivals.begun, begun);
+        let due = sampler.schedule.due(observed.ended);
+        assert_eq!(arrivals.backlog, due - begun);
     }
 }
