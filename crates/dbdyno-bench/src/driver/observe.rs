@@ -378,9 +378,7 @@ mod tests {
         let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
         let mut sampler = Slow { schedule, asked: 0 };
         let until = Until::Elapsed(Duration::from_millis(250));
-        let observed = driver
-            .observe(until, &mut sampler, &mut |_| ())
-            .unwrap();
+        let observed = driver.observe(until, &mut sampler, &mut |_| ()).unwrap();
         let begun = 10 * (sampler.asked - 1);
         let arrivals = observed.open_loop.unwrap();
         assert_eq!(arrivals.begun, begun);

@@ -72,18 +72,23 @@ impl Segments {
 struct Count<T> {
     /// Of the lives before.
     carried: T,
-    /// In the present life.
+    /// The most that was read in the present life: what dips is not whole, as the processor time of
+    /// processes that have ended and are not counted to another one yet.
     last: Option<T>,
 }
 
-impl<T: Copy + Add<Output = T>> Count<T> {
+impl<T: Copy + PartialOrd + Add<Output = T>> Count<T> {
     fn go_on(&mut self, read: &mut Option<T>, anew: bool) {
         if anew && let Some(last) = self.last.take() {
             self.carried = self.carried + last;
         }
         if let Some(read) = read {
-            self.last = Some(*read);
-            *read = self.carried + *read;
+            let most = match self.last {
+                Some(last) if last > *read => last,
+                _ => *read,
+            };
+            self.last = Some(most);
+            *read = self.carried + most;
         }
     }
 }
@@ -137,6 +142,22 @@ mod tests {
         let used = server_use(&before, &after, 1);
         assert_eq!((used.restarts, used.blocks_read), (Some(2), Some(70)));
         assert_eq!(used.cpu_us_per_transaction, Some(6e6));
+    }
+
+    #[test]
+    fn a_dip_before_the_end_of_a_life_loses_nothing_of_it() {
+        let mut segments = Segments::default();
+        let _ = segments.join(read(100, 100.0), Anew::default());
+        let dipped = segments.join(read(60, 60.0), Anew::default());
+        assert_eq!(
+            (dipped.blocks_read, dipped.server_cpu_s),
+            (Some(100), Some(100.0))
+        );
+        let after = segments.join(read(5, 5.0), AGAIN);
+        assert_eq!(
+            (after.blocks_read, after.server_cpu_s),
+            (Some(105), Some(105.0))
+        );
     }
 
     #[test]
