@@ -24,9 +24,20 @@ pub(super) enum Told {
         counted_since: Option<String>,
     },
     MySql {
-        up_s: u64,
+        /// None where it does not say so.
+        up_s: Option<u64>,
         at: Instant,
     },
+}
+
+impl Told {
+    /// What was told earlier where this tells nothing.
+    pub(super) fn or(self, earlier: &Self) -> Self {
+        match self {
+            Self::MySql { up_s: None, .. } => earlier.clone(),
+            told => told,
+        }
+    }
 }
 
 impl Life {
@@ -59,7 +70,8 @@ impl Life {
                 Told::MySql { up_s, at },
             ) => {
                 let passed_s = at.saturating_duration_since(*then).as_secs();
-                let again = up_s + SLACK_S < first + passed_s;
+                let known = first.zip(*up_s);
+                let again = known.is_some_and(|(first, up_s)| up_s + SLACK_S < first + passed_s);
                 (again, again, again)
             }
             _ => (true, true, true),
@@ -116,7 +128,7 @@ mod tests {
         let now = Instant::now();
         let life = |up_s, passed_s| Life {
             server: Told::MySql {
-                up_s,
+                up_s: Some(up_s),
                 at: now + Duration::from_secs(passed_s),
             },
             process: None,
@@ -126,5 +138,28 @@ mod tests {
         assert!(again.server && again.counts && again.log);
         // It may have been up for less than it was down.
         assert!(life(5, 10).since(&life(3, 0)).server);
+    }
+
+    #[test]
+    fn an_uptime_that_is_not_known_tells_no_restart() {
+        let now = Instant::now();
+        let told = |up_s, passed_s| Told::MySql {
+            up_s,
+            at: now + Duration::from_secs(passed_s),
+        };
+        let life = |server| Life {
+            server,
+            process: None,
+        };
+        let (first, unknown) = (told(Some(100), 0), told(None, 10));
+        let since = |server: &Told, earlier: &Told| {
+            life(server.clone()).since(&life(earlier.clone()))
+        };
+        assert_eq!(since(&unknown, &first), Anew::default());
+        assert_eq!(since(&first, &unknown), Anew::default());
+        let kept = unknown.or(&first);
+        assert!(since(&told(Some(3), 20), &kept).server);
+        let later = told(Some(110), 10);
+        assert_eq!(later.clone().or(&first), later);
     }
 }

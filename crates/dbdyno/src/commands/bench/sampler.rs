@@ -64,7 +64,7 @@ impl ServerReader {
         let anew = opened.life.since(&self.life);
         self.life = Life {
             process: opened.life.process.or(self.life.process),
-            server: opened.life.server,
+            server: opened.life.server.or(&self.life.server),
         };
         self.pid = opened.pid.or(self.pid);
         self.reader = Some(opened.reader);
@@ -181,10 +181,10 @@ fn mysql(to: &Connection) -> Result<Opened, Failure> {
     };
     // `10.11.19-MariaDB-0+deb12u1` says more than people do.
     let short = version.split('-').next().unwrap_or(&version).to_owned();
-    let mut up_s = 0;
+    let mut up_s = None;
     link.rows("SHOW GLOBAL STATUS LIKE 'Uptime'", |mut row| {
         row.skip()?;
-        up_s = row.text()?.parse().unwrap_or(0);
+        up_s = row.text()?.parse().ok();
         Ok(())
     })
     .map_err(failed)?;
