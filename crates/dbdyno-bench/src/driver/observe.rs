@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use dbdyno_model::run::{Phase, Second};
@@ -146,18 +147,26 @@ impl Driver {
         match self.events.recv_timeout(wait) {
             Ok(Event::Fatal(fatal)) => Some(Ending::Lost(self.error(fatal, None))),
             Ok(Event::Ready(_)) | Err(mpsc::RecvTimeoutError::Timeout) => {
-                // A thread that panicked sends nothing.
-                let ended = self
-                    .threads
-                    .iter()
-                    .any(std::thread::JoinHandle::is_finished);
-                match ended {
-                    true => Some(Ending::Lost(DriverError::Panicked)),
-                    false => done,
-                }
+                self.ended_thread().map(Ending::Lost).or(done)
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => Some(Ending::Lost(DriverError::Panicked)),
         }
+    }
+
+    /// Why a thread has ended, if one has: one that panicked sends nothing, any other may have told
+    /// it since it was last listened to.
+    fn ended_thread(&mut self) -> Option<DriverError> {
+        if !self.threads.iter().any(JoinHandle::is_finished) {
+            return None;
+        }
+        let told = self.events.try_iter().find_map(|event| match event {
+            Event::Fatal(fatal) => Some(fatal),
+            Event::Ready(_) => None,
+        });
+        Some(match told {
+            Some(fatal) => self.error(fatal, None),
+            None => DriverError::Panicked,
+        })
     }
 
     /// Collects what all threads did up to `at`, a second after the mark or less, and moves the
@@ -329,6 +338,7 @@ mod tests {
 
     use super::super::pace::Paces;
     use super::super::schedule::{Schedule, Spacing};
+    use super::super::thread::Fatal;
     use super::*;
     use crate::recorder::Recorder;
 
@@ -384,5 +394,24 @@ mod tests {
         assert_eq!(arrivals.begun, begun);
         let due = sampler.schedule.due(observed.ended);
         assert_eq!(arrivals.backlog, due - begun);
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_is_asked_why_before_it_is_called_a_defect() {
+        let (mut driver, sender) = driver(Pace::Closed, Instant::now());
+        assert!(driver.ended_thread().is_none());
+        let fatal = Event::Fatal(Fatal::Gone("the server is shutting down".into()));
+        let thread = std::thread::spawn(move || sender.send(fatal).unwrap());
+        while !thread.is_finished() {
+            std::thread::yield_now();
+        }
+        driver.threads.push(thread);
+        let told = driver.ended_thread();
+        assert!(
+            matches!(told, Some(DriverError::ServerGone { .. })),
+            "{told:?}"
+        );
+        let untold = driver.ended_thread();
+        assert!(matches!(untold, Some(DriverError::Panicked)), "{untold:?}");
     }
 }
