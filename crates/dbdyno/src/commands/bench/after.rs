@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use dbdyno_bench::driver::{Driver, DriverError};
+use dbdyno_bench::workload::Workload;
 use dbdyno_model::bench::Warning;
 use dbdyno_model::{Bench, Footprint};
 use dbdyno_report::{number, shell_word};
@@ -34,6 +35,22 @@ impl After {
         self.warnings.push(warning(what, &failure));
         if self.failure.is_none() {
             self.failure = Some(failure);
+        }
+    }
+
+    /// Fills in what the tables take, or says why that is not known; none where an interrupt came
+    /// before the answer.
+    fn size(
+        &mut self,
+        document: &mut Bench,
+        workload: &Workload,
+        found: Option<Result<Option<Footprint>, Failure>>,
+    ) {
+        match found {
+            Some(Ok(footprint)) => document.footprint = footprint,
+            Some(Err(failure)) => self.failed("the size of the tables could not be read", failure),
+            None if workload.has_footprint() => self.warnings.push(unsized_tables()),
+            None => {}
         }
     }
 }
@@ -86,13 +103,8 @@ pub(super) fn look(
             Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
         })
     };
-    let size: Option<Result<Option<Footprint>, Failure>> = unless_interrupted(interrupt, size);
-    match size {
-        Some(Ok(footprint)) => document.footprint = footprint,
-        Some(Err(failure)) => after.failed("the size of the tables could not be read", failure),
-        // The page says that the run was interrupted, and there is no size on it.
-        None => {}
-    }
+    let found = unless_interrupted(interrupt, size);
+    after.size(document, &subject.workload, found);
     after
 }
 
@@ -106,6 +118,13 @@ fn left_under_way() -> Warning {
         next: "find out what they wait for: a lock that somebody holds, or a statement that is \
                longer than the run"
             .to_owned(),
+    }
+}
+
+fn unsized_tables() -> Warning {
+    Warning {
+        what: "the size of the tables was not read: that was interrupted".to_owned(),
+        next: "run it again, for however short a time: the size is read after each run".to_owned(),
     }
 }
 
@@ -150,5 +169,26 @@ fn unless_interrupted<T: Send + 'static>(
                 return Some(Err(Failure::new(Exit::Defect, message, None)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dbdyno_bench::{keys, tpcc};
+
+    use super::*;
+
+    #[test]
+    fn a_size_whose_reading_was_interrupted_is_named_where_there_is_one() {
+        let inserts = Workload::Keys(keys::Config::new(keys::Kind::Inserts));
+        let tpcc = Workload::Tpcc(tpcc::Config::default(), tpcc::Mode::default());
+        let mut after = After::default();
+        let mut document = Bench::default();
+        after.size(&mut document, &tpcc, None);
+        after.size(&mut document, &inserts, Some(Ok(None)));
+        assert_eq!(after.warnings, []);
+        after.size(&mut document, &inserts, None);
+        assert!(after.warnings[0].what.contains("size of the tables"));
+        assert!(after.failure.is_none());
     }
 }
