@@ -248,8 +248,14 @@ fn one(
     let cut = Cut::of(&observed, beside.warm_up_s);
     let mut document = document(subject, beside, &observed, &cut, &mut sampler);
     drop(sampler);
-    let checks = arguments.verify;
-    let after = after::look(subject, driver, &mut document, checks, printer, interrupt);
+    let after = after::look(
+        arguments,
+        subject,
+        driver,
+        &mut document,
+        printer,
+        interrupt,
+    );
     document.warnings = trust::warnings(&document, subject.workload.writes());
     document.warnings.extend(after.warnings);
     let cut_short = measured.ended_by.as_ref();
