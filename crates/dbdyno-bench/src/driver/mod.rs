@@ -78,7 +78,8 @@ pub struct Options {
     pub isolation: Option<Isolation>,
     /// How transactions follow each other in the open loop.
     pub spacing: Spacing,
-    /// Set from anywhere, it ends what the driver is doing within 0.2 s.
+    /// Set from anywhere, it ends what the driver is doing within 0.2 s, and the time that a
+    /// [`Sampler`] is asking its server then.
     pub stop: Arc<AtomicBool>,
 }
 

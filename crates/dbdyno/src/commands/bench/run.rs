@@ -193,7 +193,7 @@ fn one(
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<Ran, Failure> {
-    let mut sampler = ServerSampler::open(&subject.connection)?;
+    let mut sampler = ServerSampler::open(&subject.connection, interrupt.flag())?;
     let workload = options::driven_by(&subject.workload, connections);
     let options = Options {
         connections,
