@@ -234,11 +234,15 @@ async fn open_again(desk: &Desk<'_>, index: u32, lost: u64) -> Option<Terminal> 
             return None;
         }
         if desk.wait_until(Instant::now() + pause, version).await {
-            match desk.while_loaded(open(desk, index, lost)).await? {
+            let opened = desk.while_loaded(open(desk, index, lost)).await;
+            if !matches!(opened, Some(Ok(_))) {
+                // The session is gone, and its number may soon be somebody else's.
+                desk.set_cancel(index, None);
+            }
+            match opened? {
                 Ok(terminal) => return Some(terminal),
                 Err(why) => desk.books().refuse(why.refused()),
             }
-            desk.set_cancel(index, None);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
