@@ -38,10 +38,17 @@ enum Ending {
 /// Where the observation stood when its last second ended.
 struct Mark {
     at: Instant,
-    /// Arrivals of an open loop that had been begun by then.
-    begun: u64,
+    /// Of an open loop.
+    arrivals: Passed,
     counters: ServerCounters,
     cpu_s: Option<f64>,
+}
+
+/// Arrivals from the start of their schedule.
+#[derive(Debug, Clone, Copy, Default)]
+struct Passed {
+    begun: u64,
+    due: u64,
 }
 
 impl Driver {
@@ -54,13 +61,13 @@ impl Driver {
         on_second: &mut dyn FnMut(&Second),
     ) -> Result<Observed, DriverError> {
         let start = self.attach();
-        let begun = match start > self.load_started {
-            true => self.begun(),
-            false => 0,
+        let before = match start > self.load_started {
+            true => self.passed(start),
+            false => Passed::default(),
         };
         let mut mark = Mark {
             at: start,
-            begun,
+            arrivals: before,
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -95,7 +102,7 @@ impl Driver {
         self.detach(end);
         observed.ended = end;
         observed.end_s = self.since_load(end);
-        observed.open_loop = self.arrivals(begun, &mark);
+        observed.open_loop = self.arrivals(before, mark.arrivals);
         match ending {
             Ending::Done(_) => Ok(observed),
             Ending::Interrupted => Err(DriverError::Interrupted {
@@ -200,11 +207,10 @@ impl Driver {
             }
         }
         let tally = merged.unwrap_or_else(|| Tally::new(self.transactions.len(), at));
-        // Before the server is asked, which may take its time.
-        let begun = self.begun();
         let now = Mark {
             at,
-            begun,
+            // Before the server is asked, which may take its time.
+            arrivals: self.passed(at),
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -285,23 +291,27 @@ impl Driver {
         }
     }
 
-    /// Arrivals that have been begun so far.
-    fn begun(&self) -> u64 {
+    /// Arrivals that have been begun so far, and those that were due at `at`. Each second, so that
+    /// what is left to chance is not all drawn in one go at the end, which then comes late.
+    fn passed(&self, at: Instant) -> Passed {
         match self.paces.present() {
-            Pace::Open(schedule) => schedule.begun(),
-            _ => 0,
+            Pace::Open(schedule) => Passed {
+                begun: schedule.begun(),
+                due: schedule.due(at),
+            },
+            _ => Passed::default(),
         }
     }
 
-    fn arrivals(&self, begun_before: u64, end: &Mark) -> Option<Arrivals> {
+    fn arrivals(&self, before: Passed, end: Passed) -> Option<Arrivals> {
         let Pace::Open(schedule) = self.paces.present() else {
             return None;
         };
         Some(Arrivals {
             rate_tps: schedule.rate_tps(),
             spacing: schedule.spacing(),
-            begun: end.begun.saturating_sub(begun_before),
-            backlog: schedule.due(end.at).saturating_sub(end.begun),
+            begun: end.begun.saturating_sub(before.begun),
+            backlog: end.due.saturating_sub(end.begun),
         })
     }
 }
@@ -336,6 +346,7 @@ fn difference(before: &Mark, after: &Mark) -> Second {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use super::super::NoSampler;
     use super::super::pace::Paces;
     use super::super::schedule::{Schedule, Spacing};
     use super::super::thread::Fatal;
@@ -383,17 +394,33 @@ mod tests {
 
     #[test]
     fn what_is_begun_while_the_server_is_asked_for_its_counters_is_behind_the_end() {
+        for spacing in Spacing::ALL {
+            let start = Instant::now();
+            let schedule = Arc::new(Schedule::new(start, 1_000.0, spacing, 1));
+            let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
+            let mut sampler = Slow { schedule, asked: 0 };
+            let until = Until::Elapsed(Duration::from_millis(250));
+            let observed = driver.observe(until, &mut sampler, &mut |_| ()).unwrap();
+            let begun = 10 * (sampler.asked - 1);
+            let arrivals = observed.open_loop.unwrap();
+            assert_eq!(arrivals.begun, begun, "{spacing:?}");
+            let due = sampler.schedule.due(observed.ended);
+            assert_eq!(arrivals.backlog, due - begun, "{spacing:?}");
+        }
+    }
+
+    #[test]
+    fn arrivals_are_drawn_second_by_second() {
         let start = Instant::now();
-        let schedule = Arc::new(Schedule::new(start, 1_000.0, Spacing::Uniform, 1));
+        let schedule = Arc::new(Schedule::new(start, 1_000.0, Spacing::Poisson, 1));
         let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
-        let mut sampler = Slow { schedule, asked: 0 };
-        let until = Until::Elapsed(Duration::from_millis(250));
-        let observed = driver.observe(until, &mut sampler, &mut |_| ()).unwrap();
-        let begun = 10 * (sampler.asked - 1);
-        let arrivals = observed.open_loop.unwrap();
-        assert_eq!(arrivals.begun, begun);
-        let due = sampler.schedule.due(observed.ended);
-        assert_eq!(arrivals.backlog, due - begun);
+        let mut drawn = Vec::new();
+        let until = Until::Elapsed(Duration::from_millis(1_100));
+        let mut on_second = |_: &Second| drawn.push(schedule.due(start));
+        driver
+            .observe(until, &mut NoSampler, &mut on_second)
+            .unwrap();
+        assert!(drawn[0] > 500 && drawn.is_sorted(), "{drawn:?}");
     }
 
     #[test]
