@@ -107,8 +107,6 @@ pub struct Stopped {
     pub intended_rollbacks: u64,
     pub errors: u64,
     pub retries: u64,
-    /// Of this whole process.
-    pub peak_rss_bytes: Option<u64>,
 }
 
 /// A load that is running. Dropping it ends the load at once.
@@ -273,7 +271,6 @@ impl Driver {
     fn sum_up(mut self) -> Result<Stopped, DriverError> {
         let mut stopped = Stopped {
             seconds: self.load_started.elapsed().as_secs_f64(),
-            peak_rss_bytes: peak_rss_bytes(),
             ..Stopped::default()
         };
         for recorder in &self.recorders {
@@ -391,19 +388,6 @@ fn shares(options: &Options) -> Vec<Range<u32>> {
         .collect()
 }
 
-fn peak_rss_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim()
-        .strip_suffix(" kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,10 +405,5 @@ mod tests {
             let all: Vec<u32> = shares.into_iter().flatten().collect();
             assert_eq!(all, (0..connections.max(1)).collect::<Vec<_>>());
         }
-    }
-
-    #[test]
-    fn this_process_has_a_peak() {
-        assert!(peak_rss_bytes().unwrap() > 1 << 20);
     }
 }
