@@ -49,7 +49,7 @@ use crate::wire::Isolation;
 use crate::workload::{PrepareError, Workload};
 use pace::{Pace, Paces};
 use schedule::Schedule;
-use thread::{Event, Fatal, Share};
+use thread::{Event, Fatal, OpenError, Share};
 
 /// Processors that one driver thread serves: a terminal costs the driver a fraction of what it
 /// costs the server, and a second thread costs switches that the first does not.
@@ -304,14 +304,15 @@ impl Driver {
     fn error(&mut self, fatal: Fatal, observed: Option<Box<Observed>>) -> DriverError {
         match fatal {
             Fatal::Thread(error) => DriverError::Thread(error),
-            Fatal::Connect(source) => DriverError::Connect {
+            Fatal::Open(OpenError::Connect(source)) => DriverError::Connect {
                 server: self.server.clone(),
                 source,
             },
-            Fatal::Prepare(PrepareError::Wire(error)) => DriverError::Prepare(error),
-            Fatal::Prepare(PrepareError::Script(error)) | Fatal::Script(error) => {
-                DriverError::Script(error)
+            Fatal::Open(OpenError::Prepare(PrepareError::Wire(error))) => {
+                DriverError::Prepare(error)
             }
+            Fatal::Open(OpenError::Prepare(PrepareError::Script(error)))
+            | Fatal::Script(error) => DriverError::Script(error),
             Fatal::Unsent(reason) => DriverError::Unsent(reason),
             Fatal::Gone(reason) => {
                 self.gone = Some(reason.clone());
