@@ -220,10 +220,7 @@ async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, OpenEr
         .map_err(OpenError::Connect)?;
     desk.set_cancel(index, session.cancel());
     if let Some(level) = share.isolation {
-        session
-            .isolate(level)
-            .await
-            .map_err(OpenError::Connect)?;
+        session.isolate(level).await.map_err(OpenError::Connect)?;
     }
     let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
     let terminal = share.workload.terminal(session, seed, index, share.think);
