@@ -37,8 +37,8 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
-pub use schedule::Spacing;
-pub use segments::{Anew, Segments};
+pub use schedule::ArrivalProcess;
+pub use segments::{Reset, Segments};
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
@@ -77,7 +77,7 @@ pub struct Options {
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
     /// How transactions follow each other in the open loop.
-    pub spacing: Spacing,
+    pub spacing: ArrivalProcess,
     /// Set from anywhere, it ends what the driver is doing within 0.2 s, and the time that a
     /// [`Sampler`] is asking its server then.
     pub stop: Arc<AtomicBool>,
@@ -93,7 +93,7 @@ impl Default for Options {
             think: None,
             rate: None,
             isolation: None,
-            spacing: Spacing::default(),
+            spacing: ArrivalProcess::default(),
             stop: Arc::default(),
         }
     }
@@ -120,7 +120,7 @@ pub struct Driver {
     stop: Arc<AtomicBool>,
     server: String,
     transactions: Vec<String>,
-    spacing: Spacing,
+    spacing: ArrivalProcess,
     seed: u64,
     load_started: Instant,
     /// Where the last observation ended, for one that follows at once.

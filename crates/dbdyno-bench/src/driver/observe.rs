@@ -348,7 +348,7 @@ mod tests {
 
     use super::super::NoSampler;
     use super::super::pace::Paces;
-    use super::super::schedule::{Schedule, Spacing};
+    use super::super::schedule::{ArrivalProcess, Schedule};
     use super::super::thread::Fatal;
     use super::*;
     use crate::recorder::Recorder;
@@ -367,7 +367,7 @@ mod tests {
             stop: Arc::default(),
             server: "postgres://app@host:5432/shop".into(),
             transactions: vec!["one".into()],
-            spacing: Spacing::Uniform,
+            spacing: ArrivalProcess::Uniform,
             seed: 1,
             load_started: start,
             cut: None,
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_is_begun_while_the_server_is_asked_for_its_counters_is_behind_the_end() {
-        for spacing in Spacing::ALL {
+        for spacing in ArrivalProcess::ALL {
             let start = Instant::now();
             let schedule = Arc::new(Schedule::new(start, 1_000.0, spacing, 1));
             let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn arrivals_are_drawn_second_by_second() {
         let start = Instant::now();
-        let schedule = Arc::new(Schedule::new(start, 1_000.0, Spacing::Poisson, 1));
+        let schedule = Arc::new(Schedule::new(start, 1_000.0, ArrivalProcess::Poisson, 1));
         let (mut driver, _sender) = driver(Pace::Open(Arc::clone(&schedule)), start);
         let mut drawn = Vec::new();
         let until = Until::Elapsed(Duration::from_millis(1_100));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use dbdyno_bench::driver::{Anew, Sampler, Segments, ServerCounters};
+use dbdyno_bench::driver::{Reset, Sampler, Segments, ServerCounters};
 use dbdyno_model::Connection;
 use dbdyno_trial::HostReader;
 
@@ -33,7 +33,7 @@ pub(super) struct ServerSampler {
     host: HostReader,
     segments: Segments,
     /// What has begun again since the last sample.
-    anew: Anew,
+    reset: Reset,
     /// An answer is not waited for any longer once it is set.
     stop: Arc<AtomicBool>,
 }
@@ -94,7 +94,7 @@ impl ServerSampler {
             waits: false,
             host: HostReader::new(identity.pid),
             segments: Segments::default(),
-            anew: Anew::default(),
+            reset: Reset::default(),
             stop: Arc::clone(stop),
         })
     }
@@ -136,17 +136,17 @@ impl ServerSampler {
 
     /// Goes on with the processes of the server that was connected to again.
     fn follow(&mut self, again: Option<Again>) {
-        let Some(Again { version, pid, anew }) = again else {
+        let Some(Again { version, pid, reset }) = again else {
             return;
         };
         self.version = version;
         self.pid = pid;
         self.host = HostReader::new(pid);
-        self.anew = Anew {
-            server: self.anew.server || anew.server,
-            counts: self.anew.counts || anew.counts,
-            log: self.anew.log || anew.log,
-            process: self.anew.process || anew.process,
+        self.reset = Reset {
+            server: self.reset.server || reset.server,
+            counts: self.reset.counts || reset.counts,
+            log: self.reset.log || reset.log,
+            process: self.reset.process || reset.process,
         };
     }
 }
@@ -155,7 +155,7 @@ impl Sampler for ServerSampler {
     fn sample(&mut self) -> ServerCounters {
         let mut counters = self.ask(ANSWER_WITHIN).unwrap_or_default();
         self.host.read(&mut counters);
-        self.segments.join(counters, std::mem::take(&mut self.anew))
+        self.segments.join(counters, std::mem::take(&mut self.reset))
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
             waits: false,
             host: HostReader::new(None),
             segments: Segments::default(),
-            anew: Anew::default(),
+            reset: Reset::default(),
             stop: Arc::default(),
         };
         (sampler, asked, answer)

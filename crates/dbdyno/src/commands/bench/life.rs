@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dbdyno_bench::driver::Anew;
+use dbdyno_bench::driver::Reset;
 
 /// Seconds by which an uptime may be wrong: it is told in whole ones, and read a little later.
 const SLACK_S: u64 = 2;
@@ -42,7 +42,7 @@ impl Told {
 
 impl Life {
     /// What has begun again since an earlier look.
-    pub(super) fn since(&self, earlier: &Self) -> Anew {
+    pub(super) fn since(&self, earlier: &Self) -> Reset {
         let process = matches!(
             (earlier.process, self.process),
             (Some(earlier), Some(process)) if earlier != process
@@ -76,7 +76,7 @@ impl Life {
             }
             _ => (true, true, true),
         };
-        Anew {
+        Reset {
             server,
             counts,
             log,
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_connection_that_was_lost_is_no_restart() {
         let life = postgres("10:00", "09:00", 1);
-        assert_eq!(life.since(&life), Anew::default());
+        assert_eq!(life.since(&life), Reset::default());
         let unseen = Life {
             process: None,
             ..life.clone()
@@ -133,7 +133,7 @@ mod tests {
             },
             process: None,
         };
-        assert_eq!(life(109, 10).since(&life(100, 0)), Anew::default());
+        assert_eq!(life(109, 10).since(&life(100, 0)), Reset::default());
         let again = life(3, 10).since(&life(100, 0));
         assert!(again.server && again.counts && again.log);
         // It may have been up for less than it was down.
@@ -155,8 +155,8 @@ mod tests {
         let since = |server: &Told, earlier: &Told| {
             life(server.clone()).since(&life(earlier.clone()))
         };
-        assert_eq!(since(&unknown, &first), Anew::default());
-        assert_eq!(since(&first, &unknown), Anew::default());
+        assert_eq!(since(&unknown, &first), Reset::default());
+        assert_eq!(since(&first, &unknown), Reset::default());
         let kept = unknown.or(&first);
         assert!(since(&told(Some(3), 20), &kept).server);
         let later = told(Some(110), 10);

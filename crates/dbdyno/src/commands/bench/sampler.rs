@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dbdyno_bench::driver::{Anew, DriverError, ServerCounters, target};
+use dbdyno_bench::driver::{DriverError, Reset, ServerCounters, target};
 use dbdyno_bench::wire::{Link, WireError};
 use dbdyno_model::{Address, Connection, Engine};
 use dbdyno_target::postgres::CounterReader;
@@ -34,7 +34,7 @@ pub(super) struct Again {
     pub(super) version: String,
     pub(super) pid: Option<u32>,
     /// What of it has begun again.
-    pub(super) anew: Anew,
+    pub(super) reset: Reset,
 }
 
 enum Reader {
@@ -61,7 +61,7 @@ impl ServerReader {
 
     /// Goes on with the server that was lost, or with the one that has come in its place.
     fn take_up(&mut self, opened: Opened) -> Again {
-        let anew = opened.life.since(&self.life);
+        let reset = opened.life.since(&self.life);
         self.life = Life {
             process: opened.life.process.or(self.life.process),
             server: opened.life.server.or(&self.life.server),
@@ -71,7 +71,7 @@ impl ServerReader {
         Again {
             version: opened.version,
             pid: self.pid,
-            anew,
+            reset,
         }
     }
 
