@@ -13,7 +13,7 @@ use dbdyno_stats::{
 };
 use dbdyno_target::process;
 
-use super::aside::ServerSampler;
+use super::sampler::ServerSampler;
 use super::think;
 
 /// Windows that the rate's spread is shown over.

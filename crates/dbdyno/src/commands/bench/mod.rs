@@ -2,7 +2,6 @@
 
 mod after;
 mod applies;
-mod aside;
 mod clean;
 mod document;
 mod generate;
@@ -13,6 +12,7 @@ mod list;
 mod load;
 mod options;
 mod pages;
+mod reader;
 mod run;
 mod sampler;
 mod sbtest;

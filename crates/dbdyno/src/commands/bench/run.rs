@@ -16,8 +16,8 @@ use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
 use dbdyno_trial::template::with_causes;
 
-use super::aside::ServerSampler;
 use super::document::{Beside, Cut, Subject, document};
+use super::sampler::ServerSampler;
 use super::{after, options, think, trust, verify, written};
 use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
