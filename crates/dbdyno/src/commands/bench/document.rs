@@ -1,6 +1,8 @@
 //! From what was observed to the document of a run.
 
-use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
+use dbdyno_bench::driver::{
+    Observed, Sampler, ServerCounters, Totals, conditions, notpm, per, server_use,
+};
 use dbdyno_bench::tpcc::Think;
 use dbdyno_bench::wire::Isolation;
 use dbdyno_bench::workload::Workload;
@@ -60,28 +62,8 @@ pub(super) fn document(
     sampler: &mut ServerSampler,
 ) -> Bench {
     let totals = observed.totals(cut.from_s);
-    let latency = observed.latency(cut.from_s);
-    let committed = totals.transactions - totals.intended_rollbacks;
-    let behind = observed.series.iter().skip(cut.from_s as usize);
-    // A part of a second at the end has another length.
-    let whole: Vec<&Second> = behind.filter(|second| second.is_whole()).collect();
-    let window: Vec<f64> = whole.iter().map(|second| second.tps()).collect();
-    let committed_share = per(committed as f64, totals.transactions as f64);
-    let (tps_of_windows, window_s) = windows(&whole, committed_share);
-    let sent = |count: u64| (committed > 0).then(|| per(count as f64, committed as f64));
-    let after = sampler.sample();
-    let thread_s = totals.seconds * f64::from(observed.threads);
-    let mut conditions = conditions(
-        &beside.before,
-        &after,
-        beside.strangers_cpu_s,
-        observed.seconds(),
-    );
-    if beside.before.restarts != after.restarts {
-        // What the old server had used has gone over to whoever waited for its end.
-        conditions.strangers_cpu = None;
-    }
-    Bench {
+    let (before, after) = (beside.before, sampler.sample());
+    let mut run = Bench {
         schema: Bench::SCHEMA.to_owned(),
         dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: subject.command.clone(),
@@ -109,72 +91,91 @@ pub(super) fn document(
         seed: subject.seed,
         seconds: totals.seconds,
         warm_up_s: beside.warm_up_s.unwrap_or(cut.from_s),
-        steady: cut.ended && !drifts(&window, STEADY_SLOPE),
-        slope: slope_per_window(&window),
-        transactions: committed,
-        tps: per(committed as f64, totals.seconds),
-        window_s: (!tps_of_windows.is_empty()).then_some(window_s),
-        tps_of_windows,
-        rows_per_s: subject
-            .workload
-            .rows_per_transaction()
-            .map(|rows| per(committed as f64 * rows as f64, totals.seconds)),
-        notpm: notpm(&latency.per_transaction, &totals),
-        notpm_most: subject
-            .think
-            .and_then(|_| think::most_notpm(&subject.workload)),
-        limits: match subject.think {
-            Some(_) => think::limits(&latency.per_transaction),
-            None => Vec::new(),
-        },
-        latency_from: match observed.open_loop {
-            Some(_) => "intended start",
-            None => "actual start",
-        }
-        .to_owned(),
-        latency_ms: latency.overall,
-        statements_per_transaction: sent(totals.sent.statements),
-        round_trips_per_transaction: sent(totals.sent.round_trips),
-        arrivals: observed
-            .open_loop
-            .map(|arrivals| arrivals.spacing.name().to_owned()),
-        open_loop: observed.open_loop.map(|arrivals| OpenLoop {
+        transactions: totals.transactions - totals.intended_rollbacks,
+        retries: totals.retries,
+        intended_rollbacks: totals.intended_rollbacks,
+        series: observed.series.clone(),
+        ..Bench::default()
+    };
+    rate(&mut run, subject, observed, cut, &totals);
+    latency(&mut run, subject, observed, cut, &totals);
+    used(&mut run, observed, cut, &totals);
+    if beside.has_own_peak {
+        run.driver.peak_rss_bytes = process::own_peak_rss_bytes();
+    }
+    let strangers_cpu_s = beside.strangers_cpu_s;
+    run.conditions = conditions(&before, &after, strangers_cpu_s, observed.seconds());
+    if before.restarts != after.restarts {
+        // What the old server had used has gone over to whoever waited for its end.
+        run.conditions.strangers_cpu = None;
+    }
+    run.errors = totals.errors;
+    run.error_messages = totals.error_messages;
+    run.reconnects_failed = totals.reconnects_failed;
+    run
+}
+
+/// How many of what a second, and whether steadily.
+fn rate(run: &mut Bench, subject: &Subject, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let behind = observed.series.iter().skip(cut.from_s as usize);
+    // A part of a second at the end has another length.
+    let whole: Vec<&Second> = behind.filter(|second| second.is_whole()).collect();
+    let window: Vec<f64> = whole.iter().map(|second| second.tps()).collect();
+    run.steady = cut.ended && !drifts(&window, STEADY_SLOPE);
+    run.slope = slope_per_window(&window);
+    let committed = run.transactions as f64;
+    run.tps = per(committed, totals.seconds);
+    let share = per(committed, totals.transactions as f64);
+    let (tps_of_windows, window_s) = windows(&whole, share);
+    run.window_s = (!tps_of_windows.is_empty()).then_some(window_s);
+    run.tps_of_windows = tps_of_windows;
+    let rows = subject.workload.rows_per_transaction();
+    run.rows_per_s = rows.map(|rows| per(committed * rows as f64, totals.seconds));
+}
+
+/// How long transactions took, and what was asked of them.
+fn latency(run: &mut Bench, subject: &Subject, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let latency = observed.latency(cut.from_s);
+    run.notpm = notpm(&latency.per_transaction, totals);
+    if subject.think.is_some() {
+        run.notpm_most = think::most_notpm(&subject.workload);
+        run.limits = think::limits(&latency.per_transaction);
+    }
+    run.latency_from = match observed.open_loop {
+        Some(_) => "intended start",
+        None => "actual start",
+    }
+    .to_owned();
+    if let Some(arrivals) = observed.open_loop {
+        run.arrivals = Some(arrivals.spacing.name().to_owned());
+        run.open_loop = Some(OpenLoop {
             rate_tps: arrivals.rate_tps,
             seconds: totals.seconds,
             transactions: totals.transactions,
             latency_ms: latency.overall,
             per_transaction: latency.per_transaction.clone(),
             backlog: arrivals.backlog,
-        }),
-        per_transaction: latency.per_transaction,
-        errors: totals.errors,
-        error_messages: totals.error_messages,
-        reconnects_failed: totals.reconnects_failed,
-        retries: totals.retries,
-        intended_rollbacks: totals.intended_rollbacks,
-        driver: DriverUse {
-            cpu_us_per_transaction: totals
-                .driver_cpu_s
-                .filter(|_| committed > 0)
-                .map(|s| per(s * 1e6, committed as f64)),
-            threads: observed.threads,
-            peak_rss_bytes: match beside.has_own_peak {
-                true => process::own_peak_rss_bytes(),
-                false => None,
-            },
-        },
-        driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
-        server: server_use(
-            &observed.counters_at(cut.from_s),
-            &observed.counters_end(),
-            committed,
-        ),
-        conditions,
-        footprint: None,
-        series: observed.series.clone(),
-        consistency: Vec::new(),
-        warnings: Vec::new(),
+        });
     }
+    run.latency_ms = latency.overall;
+    run.per_transaction = latency.per_transaction;
+}
+
+/// What driver and server spent on it.
+fn used(run: &mut Bench, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let committed = run.transactions;
+    let each = |amount: f64| (committed > 0).then(|| per(amount, committed as f64));
+    run.statements_per_transaction = each(totals.sent.statements as f64);
+    run.round_trips_per_transaction = each(totals.sent.round_trips as f64);
+    run.driver = DriverUse {
+        cpu_us_per_transaction: totals.driver_cpu_s.and_then(|s| each(s * 1e6)),
+        threads: observed.threads,
+        peak_rss_bytes: None,
+    };
+    let thread_s = totals.seconds * f64::from(observed.threads);
+    run.driver_busy = totals.driver_cpu_s.map(|s| per(s, thread_s));
+    let (before, after) = (observed.counters_at(cut.from_s), observed.counters_end());
+    run.server = server_use(&before, &after, committed);
 }
 
 /// Where the measurement begins within what was observed.
