@@ -133,6 +133,14 @@ impl Workload {
         }
     }
 
+    /// Whether the table of its rows is what it is about.
+    pub fn has_footprint(&self) -> bool {
+        match self {
+            Self::Keys(_) | Self::Friends(_) => true,
+            Self::Tpcc(..) | Self::Oltp(_) | Self::Script(_) => false,
+        }
+    }
+
     /// What the table of its rows takes now, where that is what it is about. Reads all of it; blocks.
     pub fn footprint(
         &self,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dbdyno_bench::driver::{Driver, Observed, Options, Spacing, Until};
+use dbdyno_bench::driver::{ArrivalProcess, Driver, Observed, Options, Until};
 use dbdyno_model::Connection;
 use dbdyno_model::run::Second;
 use dbdyno_target::connection;
@@ -61,7 +61,7 @@ pub(crate) fn begin(
         think: None,
         rate: None,
         isolation: None,
-        spacing: Spacing::Uniform,
+        spacing: ArrivalProcess::Uniform,
         stop: Arc::clone(stop),
     };
     let driver =

@@ -81,17 +81,7 @@ impl DriverError {
         })
     }
 
-    /// What was measured before the error.
-    pub fn observed(&self) -> Option<&Observed> {
-        match self {
-            Self::ServerGone { observed, .. }
-            | Self::Interrupted { observed }
-            | Self::Broken { observed, .. } => observed.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// The same, taken out of it.
+    /// What was measured before the error, taken out of it.
     pub fn take_observed(&mut self) -> Option<Observed> {
         match self {
             Self::ServerGone { observed, .. }

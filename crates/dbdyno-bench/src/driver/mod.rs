@@ -37,8 +37,8 @@ pub use observe::AT_ONCE;
 pub use observe::Until;
 pub use observed::{Arrivals, Latencies, MAX_ERROR_SHARE, Observed, Totals, summarise};
 pub use sampler::{NoSampler, Sampler, ServerCounters};
-pub use schedule::Spacing;
-pub use segments::{Anew, Segments};
+pub use schedule::ArrivalProcess;
+pub use segments::{Reset, Segments};
 pub(crate) use tls::{client_hint as client_tls_hint, hint as tls_hint};
 pub use usage::{conditions, notpm, per, server_use};
 
@@ -49,7 +49,7 @@ use crate::wire::Isolation;
 use crate::workload::{PrepareError, Workload};
 use pace::{Pace, Paces};
 use schedule::Schedule;
-use thread::{Event, Fatal, Share};
+use thread::{Event, Fatal, OpenError, Share};
 
 /// Processors that one driver thread serves: a terminal costs the driver a fraction of what it
 /// costs the server, and a second thread costs switches that the first does not.
@@ -77,8 +77,9 @@ pub struct Options {
     /// Asked of the server by each connection; its own where not given, and nothing is asked then.
     pub isolation: Option<Isolation>,
     /// How transactions follow each other in the open loop.
-    pub spacing: Spacing,
-    /// Set from anywhere, it ends what the driver is doing within 0.2 s.
+    pub spacing: ArrivalProcess,
+    /// Set from anywhere, it ends what the driver is doing within 0.2 s, and the time that a
+    /// [`Sampler`] is asking its server then.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -92,7 +93,7 @@ impl Default for Options {
             think: None,
             rate: None,
             isolation: None,
-            spacing: Spacing::default(),
+            spacing: ArrivalProcess::default(),
             stop: Arc::default(),
         }
     }
@@ -106,8 +107,6 @@ pub struct Stopped {
     pub intended_rollbacks: u64,
     pub errors: u64,
     pub retries: u64,
-    /// Of this whole process.
-    pub peak_rss_bytes: Option<u64>,
 }
 
 /// A load that is running. Dropping it ends the load at once.
@@ -121,7 +120,7 @@ pub struct Driver {
     stop: Arc<AtomicBool>,
     server: String,
     transactions: Vec<String>,
-    spacing: Spacing,
+    spacing: ArrivalProcess,
     seed: u64,
     load_started: Instant,
     /// Where the last observation ended, for one that follows at once.
@@ -272,7 +271,6 @@ impl Driver {
     fn sum_up(mut self) -> Result<Stopped, DriverError> {
         let mut stopped = Stopped {
             seconds: self.load_started.elapsed().as_secs_f64(),
-            peak_rss_bytes: peak_rss_bytes(),
             ..Stopped::default()
         };
         for recorder in &self.recorders {
@@ -306,14 +304,15 @@ impl Driver {
     fn error(&mut self, fatal: Fatal, observed: Option<Box<Observed>>) -> DriverError {
         match fatal {
             Fatal::Thread(error) => DriverError::Thread(error),
-            Fatal::Connect(source) => DriverError::Connect {
+            Fatal::Open(OpenError::Connect(source)) => DriverError::Connect {
                 server: self.server.clone(),
                 source,
             },
-            Fatal::Prepare(PrepareError::Wire(error)) => DriverError::Prepare(error),
-            Fatal::Prepare(PrepareError::Script(error)) | Fatal::Script(error) => {
-                DriverError::Script(error)
+            Fatal::Open(OpenError::Prepare(PrepareError::Wire(error))) => {
+                DriverError::Prepare(error)
             }
+            Fatal::Open(OpenError::Prepare(PrepareError::Script(error)))
+            | Fatal::Script(error) => DriverError::Script(error),
             Fatal::Unsent(reason) => DriverError::Unsent(reason),
             Fatal::Gone(reason) => {
                 self.gone = Some(reason.clone());
@@ -390,19 +389,6 @@ fn shares(options: &Options) -> Vec<Range<u32>> {
         .collect()
 }
 
-fn peak_rss_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim()
-        .strip_suffix(" kB")?
-        .trim()
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,10 +406,5 @@ mod tests {
             let all: Vec<u32> = shares.into_iter().flatten().collect();
             assert_eq!(all, (0..connections.max(1)).collect::<Vec<_>>());
         }
-    }
-
-    #[test]
-    fn this_process_has_a_peak() {
-        assert!(peak_rss_bytes().unwrap() > 1 << 20);
     }
 }

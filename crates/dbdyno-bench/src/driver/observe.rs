@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use dbdyno_model::run::{Phase, Second};
@@ -37,8 +38,17 @@ enum Ending {
 /// Where the observation stood when its last second ended.
 struct Mark {
     at: Instant,
+    /// Of an open loop.
+    arrivals: Passed,
     counters: ServerCounters,
     cpu_s: Option<f64>,
+}
+
+/// Arrivals from the start of their schedule.
+#[derive(Debug, Clone, Copy, Default)]
+struct Passed {
+    begun: u64,
+    due: u64,
 }
 
 impl Driver {
@@ -51,9 +61,13 @@ impl Driver {
         on_second: &mut dyn FnMut(&Second),
     ) -> Result<Observed, DriverError> {
         let start = self.attach();
-        let begun = self.begun(start);
+        let before = match start > self.load_started {
+            true => self.passed(start),
+            false => Passed::default(),
+        };
         let mut mark = Mark {
             at: start,
+            arrivals: before,
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -88,7 +102,7 @@ impl Driver {
         self.detach(end);
         observed.ended = end;
         observed.end_s = self.since_load(end);
-        observed.open_loop = self.arrivals(begun, end);
+        observed.open_loop = self.arrivals(before, mark.arrivals);
         match ending {
             Ending::Done(_) => Ok(observed),
             Ending::Interrupted => Err(DriverError::Interrupted {
@@ -140,18 +154,26 @@ impl Driver {
         match self.events.recv_timeout(wait) {
             Ok(Event::Fatal(fatal)) => Some(Ending::Lost(self.error(fatal, None))),
             Ok(Event::Ready(_)) | Err(mpsc::RecvTimeoutError::Timeout) => {
-                // A thread that panicked sends nothing.
-                let ended = self
-                    .threads
-                    .iter()
-                    .any(std::thread::JoinHandle::is_finished);
-                match ended {
-                    true => Some(Ending::Lost(DriverError::Panicked)),
-                    false => done,
-                }
+                self.ended_thread().map(Ending::Lost).or(done)
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => Some(Ending::Lost(DriverError::Panicked)),
         }
+    }
+
+    /// Why a thread has ended, if one has: one that panicked sends nothing, any other may have told
+    /// it since it was last listened to.
+    fn ended_thread(&mut self) -> Option<DriverError> {
+        if !self.threads.iter().any(JoinHandle::is_finished) {
+            return None;
+        }
+        let told = self.events.try_iter().find_map(|event| match event {
+            Event::Fatal(fatal) => Some(fatal),
+            Event::Ready(_) => None,
+        });
+        Some(match told {
+            Some(fatal) => self.error(fatal, None),
+            None => DriverError::Panicked,
+        })
     }
 
     /// Collects what all threads did up to `at`, a second after the mark or less, and moves the
@@ -187,6 +209,8 @@ impl Driver {
         let tally = merged.unwrap_or_else(|| Tally::new(self.transactions.len(), at));
         let now = Mark {
             at,
+            // Before the server is asked, which may take its time.
+            arrivals: self.passed(at),
             counters: sampler.sample(),
             cpu_s: self.cpu_s(),
         };
@@ -267,24 +291,27 @@ impl Driver {
         }
     }
 
-    /// Arrivals that had been begun at the start of an observation.
-    fn begun(&self, start: Instant) -> u64 {
+    /// Arrivals that have been begun so far, and those that were due at `at`. Each second, so that
+    /// what is left to chance is not all drawn in one go at the end, which then comes late.
+    fn passed(&self, at: Instant) -> Passed {
         match self.paces.present() {
-            Pace::Open(schedule) if start > self.load_started => schedule.begun(),
-            _ => 0,
+            Pace::Open(schedule) => Passed {
+                begun: schedule.begun(),
+                due: schedule.due(at),
+            },
+            _ => Passed::default(),
         }
     }
 
-    fn arrivals(&self, begun_before: u64, end: Instant) -> Option<Arrivals> {
+    fn arrivals(&self, before: Passed, end: Passed) -> Option<Arrivals> {
         let Pace::Open(schedule) = self.paces.present() else {
             return None;
         };
-        let begun = schedule.begun();
         Some(Arrivals {
             rate_tps: schedule.rate_tps(),
             spacing: schedule.spacing(),
-            begun: begun - begun_before,
-            backlog: schedule.due(end).saturating_sub(begun),
+            begun: end.begun.saturating_sub(before.begun),
+            backlog: end.due.saturating_sub(end.begun),
         })
     }
 }
@@ -314,3 +341,7 @@ fn difference(before: &Mark, after: &Mark) -> Second {
         ..Second::default()
     }
 }
+
+#[cfg(test)]
+#[path = "observe_tests.rs"]
+mod tests;

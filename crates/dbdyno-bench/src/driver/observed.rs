@@ -9,7 +9,7 @@ use dbdyno_stats::{encode_histogram, new_histogram};
 use hdrhistogram::Histogram;
 
 use super::sampler::ServerCounters;
-use super::schedule::Spacing;
+use super::schedule::ArrivalProcess;
 use crate::recorder::{Compact, ErrorCount, SLOTS, Tally};
 use crate::wire::Sent;
 
@@ -40,7 +40,7 @@ pub struct Observed {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Arrivals {
     pub rate_tps: f64,
-    pub spacing: Spacing,
+    pub spacing: ArrivalProcess,
     /// Transactions begun during the observation.
     pub begun: u64,
     /// Due but not begun when the observation ended.

@@ -37,8 +37,8 @@ pub struct ServerCounters {
 }
 
 /// Reads the counters. Called from the observing thread at the start, after each second and at the
-/// end, so an implementation should bound its own time (a statement timeout of a second):
-/// while it reads, nobody looks at the interrupt flag.
+/// end, so an implementation should bound its own time (a statement timeout of a second), and look
+/// at the interrupt flag while it waits: nobody else does until it returns.
 pub trait Sampler {
     fn sample(&mut self) -> ServerCounters;
 }

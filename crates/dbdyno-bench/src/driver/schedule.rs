@@ -11,7 +11,7 @@ const STREAM: u64 = 301;
 
 /// How arrivals follow each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Spacing {
+pub enum ArrivalProcess {
     /// Evenly: what waits is waiting for the server alone.
     #[default]
     Uniform,
@@ -20,7 +20,7 @@ pub enum Spacing {
     Poisson,
 }
 
-impl Spacing {
+impl ArrivalProcess {
     pub const ALL: [Self; 2] = [Self::Uniform, Self::Poisson];
 
     #[must_use]
@@ -97,10 +97,10 @@ impl Walk {
 
 impl Schedule {
     /// The seed decides what is left to chance.
-    pub(crate) fn new(t0: Instant, rate_tps: f64, spacing: Spacing, seed: u64) -> Self {
+    pub(crate) fn new(t0: Instant, rate_tps: f64, spacing: ArrivalProcess, seed: u64) -> Self {
         let arrivals = match spacing {
-            Spacing::Uniform => Source::Uniform(AtomicU64::new(0)),
-            Spacing::Poisson => {
+            ArrivalProcess::Uniform => Source::Uniform(AtomicU64::new(0)),
+            ArrivalProcess::Poisson => {
                 let walk = Walk::new(rate_tps, seed);
                 Source::Poisson {
                     taken: Mutex::new(walk.clone()),
@@ -120,10 +120,10 @@ impl Schedule {
         self.rate_tps
     }
 
-    pub(crate) fn spacing(&self) -> Spacing {
+    pub(crate) fn spacing(&self) -> ArrivalProcess {
         match self.arrivals {
-            Source::Uniform(_) => Spacing::Uniform,
-            Source::Poisson { .. } => Spacing::Poisson,
+            Source::Uniform(_) => ArrivalProcess::Uniform,
+            Source::Poisson { .. } => ArrivalProcess::Poisson,
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn uniform(t0: Instant, rate_tps: f64) -> Schedule {
-        Schedule::new(t0, rate_tps, Spacing::Uniform, 1)
+        Schedule::new(t0, rate_tps, ArrivalProcess::Uniform, 1)
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_nearly_nothing_does_not_overflow() {
-        for spacing in Spacing::ALL {
+        for spacing in ArrivalProcess::ALL {
             let schedule = Schedule::new(Instant::now(), f64::MIN_POSITIVE, spacing, 1);
             schedule.take();
             assert!(schedule.take() > Instant::now(), "{spacing:?}");
@@ -206,18 +206,18 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for spacing in Spacing::ALL {
-            assert_eq!(Spacing::named(spacing.name()), Some(spacing));
+        for spacing in ArrivalProcess::ALL {
+            assert_eq!(ArrivalProcess::named(spacing.name()), Some(spacing));
             let schedule = Schedule::new(Instant::now(), 1.0, spacing, 1);
             assert_eq!(schedule.spacing(), spacing);
         }
-        assert_eq!(Spacing::named("even"), None);
+        assert_eq!(ArrivalProcess::named("even"), None);
     }
 
     /// Arrivals in each of `slices` slices that follow each other, of ten arrivals on average.
     fn counts(rate_tps: f64, seed: u64, slices: u32) -> Vec<f64> {
         let t0 = Instant::now();
-        let schedule = Schedule::new(t0, rate_tps, Spacing::Poisson, seed);
+        let schedule = Schedule::new(t0, rate_tps, ArrivalProcess::Poisson, seed);
         let ends = (1..=slices).map(|slice| f64::from(slice) * 10.0 / rate_tps);
         let mut before = 0;
         ends.map(|end_s| {
@@ -257,7 +257,7 @@ mod tests {
             rate_tps in 0.5..50_000.0_f64,
         ) {
             let t0 = Instant::now();
-            let schedule = |seed| Schedule::new(t0, rate_tps, Spacing::Poisson, seed);
+            let schedule = |seed| Schedule::new(t0, rate_tps, ArrivalProcess::Poisson, seed);
             let taken = |schedule: &Schedule| -> Vec<Instant> {
                 (0..100).map(|_| schedule.take()).collect()
             };

@@ -41,15 +41,21 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) enum Fatal {
     Thread(std::io::Error),
-    Connect(WireError),
-    Prepare(PrepareError),
+    Open(OpenError),
     Gone(String),
     /// A transaction that could not even be sent.
     Unsent(String),
     Script(crate::script::ScriptError),
 }
 
-impl Fatal {
+/// Why a terminal could not be connected or prepared.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    Connect(WireError),
+    Prepare(PrepareError),
+}
+
+impl OpenError {
     /// As a try to connect again that failed.
     fn refused(&self) -> FailedReconnects {
         let (code, message) = match self {
@@ -59,11 +65,7 @@ impl Fatal {
                     None => (None, error.to_string()),
                 }
             }
-            Self::Prepare(PrepareError::Script(error)) | Self::Script(error) => {
-                (None, error.to_string())
-            }
-            Self::Thread(error) => (None, error.to_string()),
-            Self::Gone(reason) | Self::Unsent(reason) => (None, reason.clone()),
+            Self::Prepare(PrepareError::Script(error)) => (None, error.to_string()),
         };
         FailedReconnects {
             code,
@@ -183,7 +185,7 @@ impl Desk<'_> {
 /// One terminal's life, from its connection to its end.
 async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
     let share = desk.share;
-    let mut terminal = open(desk, index, 0).await?;
+    let mut terminal = open(desk, index, 0).await.map_err(Fatal::Open)?;
     desk.opening.set(desk.opening.get() - 1);
     if desk.opening.get() == 0 {
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
@@ -211,18 +213,18 @@ async fn live(desk: &Desk<'_>, index: u32) -> Result<(), Fatal> {
 }
 
 /// Connects and prepares; what the terminal draws also depends on how often it was lost.
-async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, Fatal> {
+async fn open(desk: &Desk<'_>, index: u32, lost: u64) -> Result<Terminal, OpenError> {
     let share = desk.share;
     let mut session = Session::open(&desk.reactor, &share.target)
         .await
-        .map_err(Fatal::Connect)?;
+        .map_err(OpenError::Connect)?;
     desk.set_cancel(index, session.cancel());
     if let Some(level) = share.isolation {
-        session.isolate(level).await.map_err(Fatal::Connect)?;
+        session.isolate(level).await.map_err(OpenError::Connect)?;
     }
     let seed = share.seed.wrapping_add(lost.wrapping_mul(NEXT_SEED));
     let terminal = share.workload.terminal(session, seed, index, share.think);
-    terminal.await.map_err(Fatal::Prepare)
+    terminal.await.map_err(OpenError::Prepare)
 }
 
 /// Tries until it succeeds; none where the load ends before.
@@ -234,11 +236,15 @@ async fn open_again(desk: &Desk<'_>, index: u32, lost: u64) -> Option<Terminal> 
             return None;
         }
         if desk.wait_until(Instant::now() + pause, version).await {
-            match desk.while_loaded(open(desk, index, lost)).await? {
+            let opened = desk.while_loaded(open(desk, index, lost)).await;
+            if !matches!(opened, Some(Ok(_))) {
+                // The session is gone, and its number may soon be somebody else's.
+                desk.set_cancel(index, None);
+            }
+            match opened? {
                 Ok(terminal) => return Some(terminal),
                 Err(why) => desk.books().refuse(why.refused()),
             }
-            desk.set_cancel(index, None);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

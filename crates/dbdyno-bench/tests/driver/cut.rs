@@ -23,7 +23,7 @@ fn an_error_of_the_script_keeps_what_was_measured() {
     assert!(matches!(**inner, DriverError::Script(_)), "{inner}");
     let observed = error.take_observed().unwrap();
     assert!(observed.totals(0.0).transactions > 0 && observed.seconds() < 60.0);
-    assert!(error.observed().is_none());
+    assert!(error.take_observed().is_none());
 }
 
 #[test]

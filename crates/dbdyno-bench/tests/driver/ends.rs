@@ -23,7 +23,7 @@ fn a_dead_server_ends_the_observation_and_keeps_it() {
         Instant::now()
     });
     let until = Until::Elapsed(Duration::from_secs(60));
-    let error = driver
+    let mut error = driver
         .observe(until, &mut NoSampler, &mut |_| ())
         .unwrap_err();
     let ended = Instant::now();
@@ -37,7 +37,7 @@ fn a_dead_server_ends_the_observation_and_keeps_it() {
         "{error}"
     );
     assert!(error.hint().is_some());
-    let observed = error.observed().unwrap();
+    let observed = error.take_observed().unwrap();
     assert!(observed.totals(0.0).transactions > 0 && observed.seconds() > 1.0);
     let again = driver
         .observe(until, &mut NoSampler, &mut |_| ())

@@ -205,7 +205,7 @@ fn figures(run: &Bench) -> Vec<(&'static str, String)> {
                 "{} asked for{}, {} done, {} due and not begun at the end",
                 number::tps(open.rate_tps),
                 match run.arrivals.as_deref() {
-                    Some("poisson") => " by chance",
+                    Some("poisson") => " as Poisson arrivals",
                     _ => "",
                 },
                 number::tps(run.tps),
@@ -439,13 +439,14 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_by_chance_are_told() {
-        let by_chance = Bench {
+    fn poisson_arrivals_are_told() {
+        let poisson = Bench {
             arrivals: Some("poisson".into()),
             ..fixtures::overloaded()
         };
-        let page = bench_page(&by_chance, 120, Style::Plain);
-        assert!(page.contains("5,000 TPS asked for by chance, "), "{page}");
+        let page = bench_page(&poisson, 120, Style::Plain);
+        let told = "5,000 TPS asked for as Poisson arrivals, ";
+        assert!(page.contains(told), "{page}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dbdyno_bench::driver::Spacing;
+use dbdyno_bench::driver::ArrivalProcess;
 use dbdyno_bench::tpcc::{Layout, MAX_SETS, Mode, Think};
 use dbdyno_bench::wire::Isolation;
 
@@ -228,7 +228,7 @@ pub(crate) struct BenchRun {
     /// How they follow each other: uniform (if not given), evenly, so that what waits is waiting for
     /// the server alone; or poisson, each by chance, as sysbench and pgbench let them arrive
     #[arg(long, value_name = "uniform|poisson", requires = "rate", value_parser = arrivals)]
-    pub(crate) arrivals: Option<Spacing>,
+    pub(crate) arrivals: Option<ArrivalProcess>,
 
     /// For tpcc: users who key in and think as long as the specification asks, at ten terminals for
     /// each warehouse, which are the connections; a FACTOR other than 1 multiplies these times
@@ -304,8 +304,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-fn arrivals(text: &str) -> Result<Spacing, String> {
-    Spacing::named(text).ok_or_else(|| Spacing::ALL.map(Spacing::name).join(" or "))
+fn arrivals(text: &str) -> Result<ArrivalProcess, String> {
+    let all = ArrivalProcess::ALL;
+    ArrivalProcess::named(text).ok_or_else(|| all.map(ArrivalProcess::name).join(" or "))
 }
 
 fn think(text: &str) -> Result<Think, String> {
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn arrivals_are_read_or_refused() {
-        assert_eq!(arrivals("poisson"), Ok(Spacing::Poisson));
+        assert_eq!(arrivals("poisson"), Ok(ArrivalProcess::Poisson));
         assert_eq!(arrivals("even").unwrap_err(), "uniform or poisson");
     }
 

@@ -5,12 +5,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use dbdyno_bench::driver::{Driver, DriverError};
+use dbdyno_bench::workload::Workload;
 use dbdyno_model::bench::Warning;
 use dbdyno_model::{Bench, Footprint};
 use dbdyno_report::{number, shell_word};
 
 use super::document::Subject;
 use super::{run, verify};
+use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
@@ -36,6 +38,22 @@ impl After {
             self.failure = Some(failure);
         }
     }
+
+    /// Fills in what the tables take, or says why that is not known; none where an interrupt came
+    /// before the answer.
+    fn size(
+        &mut self,
+        document: &mut Bench,
+        workload: &Workload,
+        found: Option<Result<Option<Footprint>, Failure>>,
+    ) {
+        match found {
+            Some(Ok(footprint)) => document.footprint = footprint,
+            Some(Err(failure)) => self.failed("the size of the tables could not be read", failure),
+            None if workload.has_footprint() => self.warnings.push(unsized_tables()),
+            None => {}
+        }
+    }
 }
 
 /// A failure as the document tells it.
@@ -50,10 +68,10 @@ pub(super) fn warning(what: &str, failure: &Failure) -> Warning {
 /// Ends the load, and fills in what is known only when it has ended. A run that was cut short is left
 /// as it is.
 pub(super) fn look(
+    arguments: &BenchRun,
     subject: &Subject,
     driver: Driver,
     document: &mut Bench,
-    checks: bool,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> After {
@@ -67,14 +85,17 @@ pub(super) fn look(
         Ok(None) => after.warnings.push(left_under_way()),
         Err(error) => after.failed("the load did not end as it should", run::failure(&error)),
     }
-    if checks {
+    if arguments.verify {
         printer.progress("checking the data");
         let (workload, connection) = (subject.workload.clone(), subject.connection.clone());
         let check = move || verify::check(&workload, &connection);
         match unless_interrupted(interrupt, check) {
             Some(Ok(checks)) => document.consistency = checks,
             Some(Err(failure)) => after.failed("the data could not be checked", failure),
-            None => after.warnings.push(unchecked(subject)),
+            None => {
+                let address = subject.connection.display();
+                after.warnings.push(unchecked(arguments, &address));
+            }
         }
         printer.clear();
     }
@@ -86,13 +107,8 @@ pub(super) fn look(
             Failure::new(Exit::Surroundings, message, error.hint().map(str::to_owned))
         })
     };
-    let size: Option<Result<Option<Footprint>, Failure>> = unless_interrupted(interrupt, size);
-    match size {
-        Some(Ok(footprint)) => document.footprint = footprint,
-        Some(Err(failure)) => after.failed("the size of the tables could not be read", failure),
-        // The page says that the run was interrupted, and there is no size on it.
-        None => {}
-    }
+    let found = unless_interrupted(interrupt, size);
+    after.size(document, &subject.workload, found);
     after
 }
 
@@ -109,15 +125,42 @@ fn left_under_way() -> Warning {
     }
 }
 
-fn unchecked(subject: &Subject) -> Warning {
+fn unsized_tables() -> Warning {
+    Warning {
+        what: "the size of the tables was not read: that was interrupted".to_owned(),
+        next: "run it again, for however short a time: the size is read after each run".to_owned(),
+    }
+}
+
+fn unchecked(arguments: &BenchRun, address: &str) -> Warning {
     Warning {
         what: "the data were not checked: that was interrupted".to_owned(),
-        next: format!(
-            "dbdyno bench verify {} {} checks them",
-            shell_word(subject.workload.name()),
-            shell_word(&subject.connection.display())
-        ),
+        next: format!("{} checks them", verify_command(arguments, address)),
     }
+}
+
+/// With what the run was told of its data; the rest a check finds by itself.
+fn verify_command(arguments: &BenchRun, address: &str) -> String {
+    let mut command = format!(
+        "dbdyno bench verify {} {}",
+        shell_word(&arguments.data.workload),
+        shell_word(address)
+    );
+    if let Some(layout) = arguments.tpcc.layout {
+        command.push_str(&format!(" --layout {}", layout.name()));
+    }
+    let (tpcc, sbtest) = (&arguments.tpcc, &arguments.data.sbtest);
+    for (option, count) in [
+        ("sets", tpcc.sets.map(u64::from)),
+        ("warehouses", tpcc.warehouses.map(u64::from)),
+        ("tables", sbtest.tables.map(u64::from)),
+        ("table-size", sbtest.table_size),
+    ] {
+        if let Some(count) = count {
+            command.push_str(&format!(" --{option} {count}"));
+        }
+    }
+    command
 }
 
 /// Asks the server for what may take any time, on a thread that nobody waits for after an interrupt:
@@ -150,5 +193,55 @@ fn unless_interrupted<T: Send + 'static>(
                 return Some(Err(Failure::new(Exit::Defect, message, None)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use dbdyno_bench::{keys, tpcc};
+
+    use super::*;
+    use crate::cli::{BenchAction, Cli, Command};
+
+    #[test]
+    fn the_command_that_checks_is_told_what_the_run_was_told_of_its_data() {
+        let command = |words: &str| {
+            let run = format!("dbdyno bench run {words}");
+            let cli = Cli::try_parse_from(run.split(' ')).unwrap();
+            let Command::Bench(bench) = cli.command else {
+                panic!("{run}");
+            };
+            let BenchAction::Run(arguments) = bench.action else {
+                panic!("{run}");
+            };
+            verify_command(&arguments, "host")
+        };
+        assert_eq!(
+            command("tpcc --layout sysbench --verify"),
+            "dbdyno bench verify tpcc host --layout sysbench"
+        );
+        assert_eq!(
+            command("oltp-read-only --tables 3 --table-size 20 --connections 2"),
+            "dbdyno bench verify oltp-read-only host --tables 3 --table-size 20"
+        );
+        assert_eq!(
+            command("./in/move.sql --duration 5"),
+            "dbdyno bench verify ./in/move.sql host"
+        );
+    }
+
+    #[test]
+    fn a_size_whose_reading_was_interrupted_is_named_where_there_is_one() {
+        let inserts = Workload::Keys(keys::Config::new(keys::Kind::Inserts));
+        let tpcc = Workload::Tpcc(tpcc::Config::default(), tpcc::Mode::default());
+        let mut after = After::default();
+        let mut document = Bench::default();
+        after.size(&mut document, &tpcc, None);
+        after.size(&mut document, &inserts, Some(Ok(None)));
+        assert_eq!(after.warnings, []);
+        after.size(&mut document, &inserts, None);
+        assert!(after.warnings[0].what.contains("size of the tables"));
+        assert!(after.failure.is_none());
     }
 }

@@ -1,6 +1,8 @@
 //! From what was observed to the document of a run.
 
-use dbdyno_bench::driver::{Observed, Sampler, ServerCounters, conditions, notpm, per, server_use};
+use dbdyno_bench::driver::{
+    Observed, Sampler, ServerCounters, Totals, conditions, notpm, per, server_use,
+};
 use dbdyno_bench::tpcc::Think;
 use dbdyno_bench::wire::Isolation;
 use dbdyno_bench::workload::Workload;
@@ -8,10 +10,12 @@ use dbdyno_model::Connection;
 use dbdyno_model::bench::{Bench, Target};
 use dbdyno_model::run::{DriverUse, OpenLoop, Second};
 use dbdyno_model::tune::Machine;
-use dbdyno_stats::{drifts, mser5_joined, slope_per_window};
+use dbdyno_stats::{
+    BATCH, LEAST_IN_BATCH, TAIL_BATCHES, Warmup, drifts, mser5_joined, slope_per_window,
+};
 use dbdyno_target::process;
 
-use super::aside::ServerSampler;
+use super::sampler::ServerSampler;
 use super::think;
 
 /// Windows that the rate's spread is shown over.
@@ -58,28 +62,8 @@ pub(super) fn document(
     sampler: &mut ServerSampler,
 ) -> Bench {
     let totals = observed.totals(cut.from_s);
-    let latency = observed.latency(cut.from_s);
-    let committed = totals.transactions - totals.intended_rollbacks;
-    let behind = observed.series.iter().skip(cut.from_s as usize);
-    // A part of a second at the end has another length.
-    let whole: Vec<&Second> = behind.filter(|second| second.is_whole()).collect();
-    let window: Vec<f64> = whole.iter().map(|second| second.tps()).collect();
-    let committed_share = per(committed as f64, totals.transactions as f64);
-    let (tps_of_windows, window_s) = windows(&whole, committed_share);
-    let sent = |count: u64| (committed > 0).then(|| per(count as f64, committed as f64));
-    let after = sampler.sample();
-    let thread_s = totals.seconds * f64::from(observed.threads);
-    let mut conditions = conditions(
-        &beside.before,
-        &after,
-        beside.strangers_cpu_s,
-        observed.seconds(),
-    );
-    if beside.before.restarts != after.restarts {
-        // What the old server had used has gone over to whoever waited for its end.
-        conditions.strangers_cpu = None;
-    }
-    Bench {
+    let (before, after) = (beside.before, sampler.sample());
+    let mut run = Bench {
         schema: Bench::SCHEMA.to_owned(),
         dbdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: subject.command.clone(),
@@ -107,96 +91,155 @@ pub(super) fn document(
         seed: subject.seed,
         seconds: totals.seconds,
         warm_up_s: beside.warm_up_s.unwrap_or(cut.from_s),
-        steady: cut.ended && !drifts(&window, STEADY_SLOPE),
-        slope: slope_per_window(&window),
-        transactions: committed,
-        tps: per(committed as f64, totals.seconds),
-        window_s: (!tps_of_windows.is_empty()).then_some(window_s),
-        tps_of_windows,
-        rows_per_s: subject
-            .workload
-            .rows_per_transaction()
-            .map(|rows| per(committed as f64 * rows as f64, totals.seconds)),
-        notpm: notpm(&latency.per_transaction, &totals),
-        notpm_most: subject
-            .think
-            .and_then(|_| think::most_notpm(&subject.workload)),
-        limits: match subject.think {
-            Some(_) => think::limits(&latency.per_transaction),
-            None => Vec::new(),
-        },
-        latency_from: match observed.open_loop {
-            Some(_) => "intended start",
-            None => "actual start",
-        }
-        .to_owned(),
-        latency_ms: latency.overall,
-        statements_per_transaction: sent(totals.sent.statements),
-        round_trips_per_transaction: sent(totals.sent.round_trips),
-        arrivals: observed
-            .open_loop
-            .map(|arrivals| arrivals.spacing.name().to_owned()),
-        open_loop: observed.open_loop.map(|arrivals| OpenLoop {
+        transactions: totals.transactions - totals.intended_rollbacks,
+        retries: totals.retries,
+        intended_rollbacks: totals.intended_rollbacks,
+        series: observed.series.clone(),
+        ..Bench::default()
+    };
+    rate(&mut run, subject, observed, cut, &totals);
+    latency(&mut run, subject, observed, cut, &totals);
+    used(&mut run, observed, cut, &totals);
+    if beside.has_own_peak {
+        run.driver.peak_rss_bytes = process::own_peak_rss_bytes();
+    }
+    let strangers_cpu_s = beside.strangers_cpu_s;
+    run.conditions = conditions(&before, &after, strangers_cpu_s, observed.seconds());
+    if before.restarts != after.restarts {
+        // What the old server had used has gone over to whoever waited for its end.
+        run.conditions.strangers_cpu = None;
+    }
+    run.errors = totals.errors;
+    run.error_messages = totals.error_messages;
+    run.reconnects_failed = totals.reconnects_failed;
+    run
+}
+
+/// How many of what a second, and whether steadily.
+fn rate(run: &mut Bench, subject: &Subject, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let behind = observed.series.iter().skip(cut.from_s as usize);
+    // A part of a second at the end has another length.
+    let whole: Vec<&Second> = behind.filter(|second| second.is_whole()).collect();
+    let window: Vec<f64> = whole.iter().map(|second| second.tps()).collect();
+    run.steady = cut.ended && !drifts(&window, STEADY_SLOPE);
+    run.slope = slope_per_window(&window);
+    let committed = run.transactions as f64;
+    run.tps = per(committed, totals.seconds);
+    let share = per(committed, totals.transactions as f64);
+    let (tps_of_windows, window_s) = windows(&whole, share);
+    run.window_s = (!tps_of_windows.is_empty()).then_some(window_s);
+    run.tps_of_windows = tps_of_windows;
+    let rows = subject.workload.rows_per_transaction();
+    run.rows_per_s = rows.map(|rows| per(committed * rows as f64, totals.seconds));
+}
+
+/// How long transactions took, and what was asked of them.
+fn latency(run: &mut Bench, subject: &Subject, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let latency = observed.latency(cut.from_s);
+    run.notpm = notpm(&latency.per_transaction, totals);
+    if subject.think.is_some() {
+        run.notpm_most = think::most_notpm(&subject.workload);
+        run.limits = think::limits(&latency.per_transaction);
+    }
+    run.latency_from = match observed.open_loop {
+        Some(_) => "intended start",
+        None => "actual start",
+    }
+    .to_owned();
+    if let Some(arrivals) = observed.open_loop {
+        run.arrivals = Some(arrivals.spacing.name().to_owned());
+        run.open_loop = Some(OpenLoop {
             rate_tps: arrivals.rate_tps,
             seconds: totals.seconds,
             transactions: totals.transactions,
             latency_ms: latency.overall,
             per_transaction: latency.per_transaction.clone(),
             backlog: arrivals.backlog,
-        }),
-        per_transaction: latency.per_transaction,
-        errors: totals.errors,
-        error_messages: totals.error_messages,
-        reconnects_failed: totals.reconnects_failed,
-        retries: totals.retries,
-        intended_rollbacks: totals.intended_rollbacks,
-        driver: DriverUse {
-            cpu_us_per_transaction: totals
-                .driver_cpu_s
-                .filter(|_| committed > 0)
-                .map(|s| per(s * 1e6, committed as f64)),
-            threads: observed.threads,
-            peak_rss_bytes: match beside.has_own_peak {
-                true => process::own_peak_rss_bytes(),
-                false => None,
-            },
-        },
-        driver_busy: totals.driver_cpu_s.map(|s| per(s, thread_s)),
-        server: server_use(
-            &observed.counters_at(cut.from_s),
-            &observed.counters_end(),
-            committed,
-        ),
-        conditions,
-        footprint: None,
-        series: observed.series.clone(),
-        consistency: Vec::new(),
-        warnings: Vec::new(),
+        });
     }
+    run.latency_ms = latency.overall;
+    run.per_transaction = latency.per_transaction;
+}
+
+/// What driver and server spent on it.
+fn used(run: &mut Bench, observed: &Observed, cut: &Cut, totals: &Totals) {
+    let committed = run.transactions;
+    let each = |amount: f64| (committed > 0).then(|| per(amount, committed as f64));
+    run.statements_per_transaction = each(totals.sent.statements as f64);
+    run.round_trips_per_transaction = each(totals.sent.round_trips as f64);
+    run.driver = DriverUse {
+        cpu_us_per_transaction: totals.driver_cpu_s.and_then(|s| each(s * 1e6)),
+        threads: observed.threads,
+        peak_rss_bytes: None,
+    };
+    let thread_s = totals.seconds * f64::from(observed.threads);
+    run.driver_busy = totals.driver_cpu_s.map(|s| per(s, thread_s));
+    let (before, after) = (observed.counters_at(cut.from_s), observed.counters_end());
+    run.server = server_use(&before, &after, committed);
 }
 
 /// Where the measurement begins within what was observed.
 pub(super) struct Cut {
     /// Whole seconds: histograms and counters are kept by the second.
     pub(super) from_s: f64,
-    /// Whether the warm-up ended within the first half.
+    /// Whether the warm-up ended within the first half, and the load went on from there.
     ended: bool,
 }
 
 impl Cut {
     pub(super) fn of(observed: &Observed, warmed_up_s: Option<f64>) -> Self {
-        let found = mser5_joined(&observed.counts_200ms);
-        let ended = found.as_ref().is_some_and(|warm_up| warm_up.steady);
-        let seconds = found.map_or(0.0, |warm_up| (warm_up.truncate as f64 * 0.2).ceil());
-        // What never became steady has no beginning to cut off, and a server that failed at first
-        // is not warming up.
-        let mut left_out = observed.series.iter().take(seconds as usize);
-        let cut = warmed_up_s.is_none() && ended && left_out.all(|second| second.errors == 0);
-        Self {
-            from_s: if cut { seconds } else { 0.0 },
-            ended,
+        let cut = Self::within(&observed.series, mser5_joined(&observed.counts_200ms));
+        match warmed_up_s {
+            Some(_) => Self { from_s: 0.0, ..cut },
+            None => cut,
         }
     }
+
+    /// Behind the warm-up that was found, unless it was none. What never became steady has no
+    /// beginning to cut off, a server that failed at first is not warming up, and neither is one
+    /// that stopped.
+    fn within(seconds: &[Second], found: Option<Warmup>) -> Self {
+        let steady = found.is_some_and(|warm_up| warm_up.steady);
+        let from = found.map_or(0, |warm_up| warm_up.truncate.div_ceil(BATCH));
+        let (left_out, behind) = seconds.split_at(from.min(seconds.len()));
+        let longest = longest_silence(seconds);
+        let cut = steady
+            && goes_on(behind, longest)
+            && left_out.iter().all(|second| second.errors == 0);
+        let (kept, from_s) = match cut {
+            true => (behind, from as f64),
+            false => (seconds, 0.0),
+        };
+        Self {
+            from_s,
+            ended: steady && goes_on(kept, longest),
+        }
+    }
+}
+
+/// Seconds without a transaction that a load of this rate cannot have unless it stopped: so many of
+/// them are steady to MSER-5, at a rate of nothing.
+fn longest_silence(seconds: &[Second]) -> u64 {
+    let (mut whole, mut transactions) = (0_u64, 0_u64);
+    for second in seconds.iter().filter(|second| second.is_whole()) {
+        whole += 1;
+        transactions += second.transactions;
+    }
+    let batch_s = (whole * LEAST_IN_BATCH).div_ceil(transactions.max(1));
+    TAIL_BATCHES as u64 * batch_s.max(1)
+}
+
+fn goes_on(seconds: &[Second], longest: u64) -> bool {
+    let mut silent = 0;
+    let mut whole = seconds.iter().filter(|second| second.is_whole());
+    whole.all(|second| {
+        silent = if second.transactions == 0 {
+            silent + 1
+        } else {
+            0
+        };
+        silent < longest
+    })
 }
 
 /// The committed rate of each of up to ten equal parts, and how many seconds each is long; what is left
@@ -227,5 +270,58 @@ mod tests {
         assert_eq!(of(59), (vec![99.0; 9], 6.0));
         assert_eq!(of(4), (vec![99.0; 4], 1.0));
         assert_eq!(of(0).0, Vec::<f64>::new());
+    }
+
+    /// Where seconds of so many transactions are cut, and whether their rate is steady from there.
+    fn cut(transactions: &[u64]) -> (f64, bool) {
+        let second = |&transactions: &u64| Second {
+            transactions,
+            ..Second::default()
+        };
+        let seconds: Vec<Second> = transactions.iter().map(second).collect();
+        let slots = transactions.iter().flat_map(|&all| [all, 0, 0, 0, 0]);
+        let cut = Cut::within(&seconds, mser5_joined(&slots.collect::<Vec<u64>>()));
+        (cut.from_s, cut.ended)
+    }
+
+    #[test]
+    fn a_warm_up_is_cut_off() {
+        for first in [0_u64, 40] {
+            let warms_up = [[first; 5].as_slice(), &[100; 55]].concat();
+            assert_eq!(cut(&warms_up), (5.0, true));
+        }
+        assert_eq!(cut(&[100; 60]), (0.0, true));
+        assert_eq!(cut(&[100; 5]), (0.0, false));
+    }
+
+    #[test]
+    fn what_stopped_was_not_warming_up() {
+        let hangs = [[100_u64; 20].as_slice(), &[0; 40]].concat();
+        assert_eq!(cut(&hangs), (0.0, false));
+        let wakes_late = [[100_u64; 20].as_slice(), &[0; 39], &[100]].concat();
+        assert_eq!(cut(&wakes_late), (0.0, false));
+        assert_eq!(cut(&[0; 60]), (0.0, false));
+    }
+
+    #[test]
+    fn a_slow_load_may_have_empty_seconds() {
+        let slow = [5_u64, 0, 3, 0, 0].repeat(108);
+        let (from_s, ended) = cut(&[[0_u64; 60].as_slice(), slow.as_slice()].concat());
+        assert!(ended && (56.0..=98.0).contains(&from_s), "{from_s} {ended}");
+    }
+
+    #[test]
+    fn a_server_that_failed_at_first_was_not_warming_up() {
+        let second = |at: u64| Second {
+            transactions: if at < 5 { 10 } else { 100 },
+            errors: u64::from(at == 2),
+            ..Second::default()
+        };
+        let seconds: Vec<Second> = (0..60).map(second).collect();
+        let found = Warmup {
+            truncate: 5 * BATCH,
+            steady: true,
+        };
+        assert_eq!(Cut::within(&seconds, Some(found)).from_s, 0.0);
     }
 }

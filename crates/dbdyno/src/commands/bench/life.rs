@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dbdyno_bench::driver::Anew;
+use dbdyno_bench::driver::Reset;
 
 /// Seconds by which an uptime may be wrong: it is told in whole ones, and read a little later.
 const SLACK_S: u64 = 2;
@@ -24,14 +24,25 @@ pub(super) enum Told {
         counted_since: Option<String>,
     },
     MySql {
-        up_s: u64,
+        /// None where it does not say so.
+        up_s: Option<u64>,
         at: Instant,
     },
 }
 
+impl Told {
+    /// What was told earlier where this tells nothing.
+    pub(super) fn or(self, earlier: &Self) -> Self {
+        match self {
+            Self::MySql { up_s: None, .. } => earlier.clone(),
+            told => told,
+        }
+    }
+}
+
 impl Life {
     /// What has begun again since an earlier look.
-    pub(super) fn since(&self, earlier: &Self) -> Anew {
+    pub(super) fn since(&self, earlier: &Self) -> Reset {
         let process = matches!(
             (earlier.process, self.process),
             (Some(earlier), Some(process)) if earlier != process
@@ -59,12 +70,13 @@ impl Life {
                 Told::MySql { up_s, at },
             ) => {
                 let passed_s = at.saturating_duration_since(*then).as_secs();
-                let again = up_s + SLACK_S < first + passed_s;
+                let known = first.zip(*up_s);
+                let again = known.is_some_and(|(first, up_s)| up_s + SLACK_S < first + passed_s);
                 (again, again, again)
             }
             _ => (true, true, true),
         };
-        Anew {
+        Reset {
             server,
             counts,
             log,
@@ -92,7 +104,7 @@ mod tests {
     #[test]
     fn a_connection_that_was_lost_is_no_restart() {
         let life = postgres("10:00", "09:00", 1);
-        assert_eq!(life.since(&life), Anew::default());
+        assert_eq!(life.since(&life), Reset::default());
         let unseen = Life {
             process: None,
             ..life.clone()
@@ -116,15 +128,38 @@ mod tests {
         let now = Instant::now();
         let life = |up_s, passed_s| Life {
             server: Told::MySql {
-                up_s,
+                up_s: Some(up_s),
                 at: now + Duration::from_secs(passed_s),
             },
             process: None,
         };
-        assert_eq!(life(109, 10).since(&life(100, 0)), Anew::default());
+        assert_eq!(life(109, 10).since(&life(100, 0)), Reset::default());
         let again = life(3, 10).since(&life(100, 0));
         assert!(again.server && again.counts && again.log);
         // It may have been up for less than it was down.
         assert!(life(5, 10).since(&life(3, 0)).server);
+    }
+
+    #[test]
+    fn an_uptime_that_is_not_known_tells_no_restart() {
+        let now = Instant::now();
+        let told = |up_s, passed_s| Told::MySql {
+            up_s,
+            at: now + Duration::from_secs(passed_s),
+        };
+        let life = |server| Life {
+            server,
+            process: None,
+        };
+        let (first, unknown) = (told(Some(100), 0), told(None, 10));
+        let since = |server: &Told, earlier: &Told| {
+            life(server.clone()).since(&life(earlier.clone()))
+        };
+        assert_eq!(since(&unknown, &first), Reset::default());
+        assert_eq!(since(&first, &unknown), Reset::default());
+        let kept = unknown.or(&first);
+        assert!(since(&told(Some(3), 20), &kept).server);
+        let later = told(Some(110), 10);
+        assert_eq!(later.clone().or(&first), later);
     }
 }

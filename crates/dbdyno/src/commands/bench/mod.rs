@@ -2,7 +2,6 @@
 
 mod after;
 mod applies;
-mod aside;
 mod clean;
 mod document;
 mod generate;
@@ -14,6 +13,7 @@ mod list;
 mod load;
 mod options;
 mod pages;
+mod reader;
 mod run;
 mod sampler;
 mod sbtest;

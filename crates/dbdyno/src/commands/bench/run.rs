@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use dbdyno_bench::driver::{self, Driver, DriverError, Observed, Options, Sampler, Until};
+use dbdyno_bench::driver::{
+    self, Driver, DriverError, Observed, Options, Sampler, ServerCounters, Until,
+};
 use dbdyno_bench::wire::{Isolation, Link, is_read_only, read_only_hint};
 use dbdyno_bench::workload::{LoadError, Workload};
 use dbdyno_model::run::Second;
@@ -16,8 +18,8 @@ use dbdyno_target::host::{self, HostOptions, Root};
 use dbdyno_target::process;
 use dbdyno_trial::template::with_causes;
 
-use super::aside::ServerSampler;
 use super::document::{Beside, Cut, Subject, document};
+use super::sampler::ServerSampler;
 use super::{after, options, think, trust, verify, written};
 use crate::cli::BenchRun;
 use crate::exit::{Exit, Failure};
@@ -33,12 +35,48 @@ struct Ran {
     ended_by: Option<Failure>,
 }
 
+/// What all runs of the command are made with.
+#[derive(Clone, Copy)]
+struct Runs<'a> {
+    arguments: &'a BenchRun,
+    subject: &'a Subject,
+    printer: &'a Printer,
+    interrupt: &'a Interrupt,
+}
+
 pub(super) fn run(
     arguments: &BenchRun,
     printer: &Printer,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     check(arguments)?;
+    let (subject, numbers) = subject(arguments, interrupt)?;
+    let runs = Runs {
+        arguments,
+        subject: &subject,
+        printer,
+        interrupt,
+    };
+    let mut documents = Vec::new();
+    let mut end = runs.sweep(&numbers, &mut documents);
+    if documents.len() > 1 && !arguments.json {
+        let page = sweep_page(&documents, printer.width(), printer.style());
+        let told = printer.result(&format!("\n{page}"));
+        end = end.and(told);
+    }
+    if interrupt.is_set() {
+        return Err(interrupted(documents.is_empty(), end.err()));
+    }
+    end?;
+    let failed = |run: &Bench| run.consistency.iter().filter(|check| !check.passed).count();
+    match documents.iter().map(failed).sum() {
+        0 => Ok(()),
+        failed => Err(verify::inconsistent(failed)),
+    }
+}
+
+/// What is measured, and with how many connections each time.
+fn subject(arguments: &BenchRun, interrupt: &Interrupt) -> Result<(Subject, Vec<u32>), Failure> {
     let named = options::named(&arguments.data)?;
     let connection = options::connection(&arguments.data, interrupt)?;
     let expected = options::expected(&arguments.tpcc, arguments.seed);
@@ -63,51 +101,7 @@ pub(super) fn run(
         think: arguments.think,
         seed: arguments.seed,
     };
-    let mut documents = Vec::new();
-    let mut end = Ok(());
-    for connections in numbers {
-        let has_own_peak = process::reset_own_peak_rss() || documents.is_empty();
-        let ran = one(
-            arguments,
-            &subject,
-            connections,
-            has_own_peak,
-            printer,
-            interrupt,
-        );
-        match ran {
-            Ok(ran) => {
-                let text = match arguments.json {
-                    true => to_json(&ran.document),
-                    false => bench_page(&ran.document, printer.width(), printer.style()),
-                };
-                let told = printer.result(&text);
-                documents.push(ran.document);
-                let written = written::write(arguments, &documents, &ran.hdr_log);
-                end = ran.ended_by.map_or(Ok(()), Err).and(told).and(written);
-            }
-            Err(failure) => end = Err(failure),
-        }
-        if end.is_err() || interrupt.is_set() {
-            break;
-        }
-        // Only now: an interrupt would end the process before the run was told.
-        interrupt.watches(false);
-    }
-    if documents.len() > 1 && !arguments.json {
-        let page = sweep_page(&documents, printer.width(), printer.style());
-        let told = printer.result(&format!("\n{page}"));
-        end = end.and(told);
-    }
-    if interrupt.is_set() {
-        return Err(interrupted(documents.is_empty(), end.err()));
-    }
-    end?;
-    let failed = |run: &Bench| run.consistency.iter().filter(|check| !check.passed).count();
-    match documents.iter().map(failed).sum() {
-        0 => Ok(()),
-        failed => Err(verify::inconsistent(failed)),
-    }
+    Ok((subject, numbers))
 }
 
 /// With what went wrong beside.
@@ -185,84 +179,139 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-fn one(
-    arguments: &BenchRun,
-    subject: &Subject,
-    connections: u32,
-    has_own_peak: bool,
-    printer: &Printer,
-    interrupt: &Interrupt,
-) -> Result<Ran, Failure> {
-    let mut sampler = ServerSampler::open(&subject.connection)?;
-    let workload = options::driven_by(&subject.workload, connections);
-    let options = Options {
-        connections,
-        threads: arguments.threads.map(usize::from),
-        seed: arguments.seed,
-        reconnect: true,
-        think: subject.think,
-        rate: arguments.rate,
-        isolation: arguments.isolation,
-        spacing: arguments.arrivals.unwrap_or_default(),
-        stop: Arc::clone(interrupt.flag()),
-    };
-    printer.step(&format!(
-        "{} {}: {}, connecting {connections}",
-        sampler.engine,
-        sampler.version,
-        subject.workload.description_with(subject.think)
-    ));
-    let started_at = clock::now();
-    let mut driver =
-        Driver::start(&subject.connection, &workload, &options).map_err(|error| failure(&error))?;
-    // From here on what was measured is told, whatever happens.
-    interrupt.watches(true);
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    let pids = [Some(std::process::id()), sampler.pid];
-    let pids: Vec<u32> = pids.into_iter().flatten().collect();
-    let mut tell = |second: &Second| {
-        if !arguments.quiet {
-            printer.say(&bench_second(second));
+impl Runs<'_> {
+    /// One run after the other, each told and written when it ends, until something ends them all.
+    fn sweep(self, numbers: &[u32], documents: &mut Vec<Bench>) -> Result<(), Failure> {
+        let (arguments, printer) = (self.arguments, self.printer);
+        for &connections in numbers {
+            let has_own_peak = process::reset_own_peak_rss() || documents.is_empty();
+            let ran = self.one(connections, has_own_peak)?;
+            let text = match arguments.json {
+                true => to_json(&ran.document),
+                false => bench_page(&ran.document, printer.width(), printer.style()),
+            };
+            let told = printer.result(&text);
+            documents.push(ran.document);
+            let written = written::write(arguments, documents, &ran.hdr_log);
+            ran.ended_by.map_or(Ok(()), Err).and(told).and(written)?;
+            if self.interrupt.is_set() {
+                break;
+            }
+            // Only now: an interrupt would end the process before the run was told.
+            self.interrupt.watches(false);
         }
-    };
-    let mut strangers = process::strangers_cpu_s(&pids);
-    let mut before = sampler.sample();
-    if let Some(time) = arguments.warm_up {
-        printer.step("warming up");
-        let warm_up = observe(&mut driver, time, &mut sampler, &mut tell)?;
-        if let Some(failure) = warm_up.ended_by {
-            return Err(failure);
-        }
-        strangers = process::strangers_cpu_s(&pids);
-        before = sampler.sample();
+        Ok(())
     }
-    let measured = observe(&mut driver, arguments.duration, &mut sampler, &mut tell)?;
-    let observed = measured.observed;
-    let beside = Beside {
-        started_at,
-        connections,
-        warm_up_s: arguments.warm_up.map(|time| time.as_secs_f64()),
-        before,
-        has_own_peak,
-        strangers_cpu_s: process::strangers_cpu_s(&pids) - strangers,
-        complete: measured.complete,
-    };
-    let cut = Cut::of(&observed, beside.warm_up_s);
-    let mut document = document(subject, beside, &observed, &cut, &mut sampler);
-    drop(sampler);
-    let checks = arguments.verify;
-    let after = after::look(subject, driver, &mut document, checks, printer, interrupt);
-    document.warnings = trust::warnings(&document, subject.workload.writes());
-    document.warnings.extend(after.warnings);
-    let cut_short = measured.ended_by.as_ref();
-    document
-        .warnings
-        .extend(cut_short.map(|failure| after::warning("the run was cut short", failure)));
-    Ok(Ran {
-        document,
-        hdr_log: observed.hdr_log(cut.from_s, since_epoch.unwrap_or_default()),
-        ended_by: measured.ended_by.or(after.failure),
-    })
+
+    fn one(self, connections: u32, has_own_peak: bool) -> Result<Ran, Failure> {
+        let (arguments, subject) = (self.arguments, self.subject);
+        let mut sampler = ServerSampler::open(&subject.connection, self.interrupt.flag())?;
+        let workload = options::driven_by(&subject.workload, connections);
+        let options = Options {
+            connections,
+            threads: arguments.threads.map(usize::from),
+            seed: arguments.seed,
+            reconnect: true,
+            think: subject.think,
+            rate: arguments.rate,
+            isolation: arguments.isolation,
+            spacing: arguments.arrivals.unwrap_or_default(),
+            stop: Arc::clone(self.interrupt.flag()),
+        };
+        self.printer.step(&format!(
+            "{} {}: {}, connecting {connections}",
+            sampler.engine,
+            sampler.version,
+            subject.workload.description_with(subject.think)
+        ));
+        let started_at = clock::now();
+        let mut driver = Driver::start(&subject.connection, &workload, &options)
+            .map_err(|error| failure(&error))?;
+        // From here on what was measured is told, whatever happens.
+        self.interrupt.watches(true);
+        let window = self.measure(&mut driver, &mut sampler)?;
+        let beside = Beside {
+            started_at,
+            connections,
+            warm_up_s: arguments.warm_up.map(|time| time.as_secs_f64()),
+            before: window.before,
+            has_own_peak,
+            strangers_cpu_s: window.strangers_cpu_s,
+            complete: window.measured.complete,
+        };
+        Ok(self.finish(driver, sampler, window, beside))
+    }
+
+    /// Drives the load for the time that was asked for, behind the warm-up where one was.
+    fn measure(self, driver: &mut Driver, sampler: &mut ServerSampler) -> Result<Window, Failure> {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+        let pids = [Some(std::process::id()), sampler.pid];
+        let pids: Vec<u32> = pids.into_iter().flatten().collect();
+        let mut tell = |second: &Second| {
+            if !self.arguments.quiet {
+                self.printer.say(&bench_second(second));
+            }
+        };
+        let mut strangers = process::strangers_cpu_s(&pids);
+        let mut before = sampler.sample();
+        if let Some(time) = self.arguments.warm_up {
+            self.printer.step("warming up");
+            let warm_up = observe(driver, time, sampler, &mut tell)?;
+            warmed_up(warm_up.complete, warm_up.ended_by)?;
+            strangers = process::strangers_cpu_s(&pids);
+            before = sampler.sample();
+        }
+        let measured = observe(driver, self.arguments.duration, sampler, &mut tell)?;
+        Ok(Window {
+            measured,
+            since_epoch: since_epoch.unwrap_or_default(),
+            before,
+            strangers_cpu_s: process::strangers_cpu_s(&pids) - strangers,
+        })
+    }
+
+    /// The document of what was measured, with what is known only after it.
+    fn finish(
+        self,
+        driver: Driver,
+        mut sampler: ServerSampler,
+        window: Window,
+        beside: Beside,
+    ) -> Ran {
+        let (subject, observed) = (self.subject, window.measured.observed);
+        let cut = Cut::of(&observed, beside.warm_up_s);
+        let mut document = document(subject, beside, &observed, &cut, &mut sampler);
+        drop(sampler);
+        let after = after::look(
+            self.arguments,
+            subject,
+            driver,
+            &mut document,
+            self.printer,
+            self.interrupt,
+        );
+        document.warnings = trust::warnings(&document, subject.workload.writes());
+        document.warnings.extend(after.warnings);
+        let cut_short = window.measured.ended_by.as_ref();
+        document
+            .warnings
+            .extend(cut_short.map(|failure| after::warning("the run was cut short", failure)));
+        Ran {
+            document,
+            hdr_log: observed.hdr_log(cut.from_s, window.since_epoch),
+            ended_by: window.measured.ended_by.or(after.failure),
+        }
+    }
+}
+
+/// What was measured, and what stood beside it.
+struct Window {
+    measured: Measured,
+    /// When the load began.
+    since_epoch: Duration,
+    before: ServerCounters,
+    /// Processor seconds that others took.
+    strangers_cpu_s: f64,
 }
 
 /// A stretch of the load as it was measured.
@@ -272,6 +321,14 @@ struct Measured {
     complete: bool,
     /// What cut it short, unless it was an interrupt.
     ended_by: Option<Failure>,
+}
+
+/// A warm-up that was cut short leaves nothing that was measured.
+fn warmed_up(complete: bool, ended_by: Option<Failure>) -> Result<(), Failure> {
+    match complete {
+        true => Ok(()),
+        false => Err(ended_by.unwrap_or_else(Failure::interrupted)),
+    }
 }
 
 /// An interrupt, or an error that ends the load, keeps what was measured until then.
@@ -314,4 +371,22 @@ pub(super) fn failure(error: &DriverError) -> Failure {
         _ => Exit::Usage,
     };
     Failure::new(exit, error.to_string(), error.hint().map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_of_the_warm_up_is_before_anything_was_measured() {
+        assert!(warmed_up(true, None).is_ok());
+        let failure = warmed_up(false, None).unwrap_err();
+        assert_eq!(failure.exit, Exit::Interrupted);
+        let told = interrupted(true, Some(failure));
+        assert_eq!(told.exit, Exit::Interrupted);
+        assert_eq!(told.message, "interrupted before anything was measured");
+        let gone = Failure::new(Exit::Surroundings, "gone", None);
+        let failure = warmed_up(false, Some(gone)).unwrap_err();
+        assert_eq!(failure.exit, Exit::Surroundings);
+    }
 }

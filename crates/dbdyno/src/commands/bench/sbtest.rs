@@ -75,7 +75,21 @@ pub(super) fn loaded(
     };
     let found = oltp::read_back(connection, config, said);
     let found = found.map_err(|error| unread(&error, config.kind, connection))?;
+    possible(&found, &connection.display())?;
     Ok(Workload::Oltp(Config { pipelined, ..found }))
+}
+
+/// The options were possible with the tables that they were held to be of; the tables that were found
+/// may be others.
+fn possible(found: &Config, address: &str) -> Result<(), Failure> {
+    let Some(why) = found.refusal() else {
+        return Ok(());
+    };
+    Err(Failure::usage(
+        format!("{address}: {why}"),
+        "give a smaller --range-size or --delta, or say with --tables how many tables to use; smaller \
+         tables are loaded with --table-size and --replace",
+    ))
 }
 
 fn unread(error: &ReadBackError, kind: Kind, connection: &Connection) -> Failure {
@@ -171,6 +185,23 @@ fn names(tables: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_that_were_found_are_held_against_the_options_too() {
+        let asked = Config {
+            range_size: 2_000_000_000,
+            ..Config::new(Kind::ReadOnly)
+        };
+        assert!(asked.refusal().is_none() && possible(&asked, "there").is_ok());
+        let found = Config {
+            table_size: 200_000_000,
+            ..asked
+        };
+        let refused = possible(&found, "there").unwrap_err();
+        assert_eq!(refused.exit, Exit::Usage);
+        let message = refused.message;
+        assert!(message.starts_with("there: ") && message.contains("200000000 rows"));
+    }
 
     #[test]
     fn many_tables_are_counted() {

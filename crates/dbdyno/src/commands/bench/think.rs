@@ -12,26 +12,15 @@ use crate::exit::Failure;
 /// Connections where neither `--connections` nor `--think` says how many.
 const CONNECTIONS: u32 = 8;
 
-fn not_for(arguments: &BenchRun) -> Failure {
-    Failure::usage(
-        format!(
-            "--think is for tpcc: {} has no keying and think times",
-            arguments.data.workload
-        ),
-        "--rate lets transactions arrive at a rate of your own",
-    )
-}
-
 /// The numbers of connections to drive it with, a run each.
 pub(super) fn connections(arguments: &BenchRun, workload: &Workload) -> Result<Vec<u32>, Failure> {
     let given = &arguments.connections;
-    if arguments.think.is_none() {
+    let Some(needed) = arguments.think.and_then(|_| workload.terminals()) else {
         return Ok(match given.is_empty() {
             true => vec![CONNECTIONS],
             false => given.clone(),
         });
-    }
-    let needed = workload.terminals().ok_or_else(|| not_for(arguments))?;
+    };
     if !given.is_empty() && *given != [needed] {
         return Err(Failure::usage(
             format!(
