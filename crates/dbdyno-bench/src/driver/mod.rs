@@ -311,8 +311,9 @@ impl Driver {
             Fatal::Open(OpenError::Prepare(PrepareError::Wire(error))) => {
                 DriverError::Prepare(error)
             }
-            Fatal::Open(OpenError::Prepare(PrepareError::Script(error)))
-            | Fatal::Script(error) => DriverError::Script(error),
+            Fatal::Open(OpenError::Prepare(PrepareError::Script(error))) | Fatal::Script(error) => {
+                DriverError::Script(error)
+            }
             Fatal::Unsent(reason) => DriverError::Unsent(reason),
             Fatal::Gone(reason) => {
                 self.gone = Some(reason.clone());

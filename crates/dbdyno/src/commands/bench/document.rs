@@ -203,9 +203,8 @@ impl Cut {
         let from = found.map_or(0, |warm_up| warm_up.truncate.div_ceil(BATCH));
         let (left_out, behind) = seconds.split_at(from.min(seconds.len()));
         let longest = longest_silence(seconds);
-        let cut = steady
-            && goes_on(behind, longest)
-            && left_out.iter().all(|second| second.errors == 0);
+        let cut =
+            steady && goes_on(behind, longest) && left_out.iter().all(|second| second.errors == 0);
         let (kept, from_s) = match cut {
             true => (behind, from as f64),
             false => (seconds, 0.0),

@@ -152,9 +152,8 @@ mod tests {
             process: None,
         };
         let (first, unknown) = (told(Some(100), 0), told(None, 10));
-        let since = |server: &Told, earlier: &Told| {
-            life(server.clone()).since(&life(earlier.clone()))
-        };
+        let since =
+            |server: &Told, earlier: &Told| life(server.clone()).since(&life(earlier.clone()));
         assert_eq!(since(&unknown, &first), Reset::default());
         assert_eq!(since(&first, &unknown), Reset::default());
         let kept = unknown.or(&first);

@@ -136,7 +136,12 @@ impl ServerSampler {
 
     /// Goes on with the processes of the server that was connected to again.
     fn follow(&mut self, again: Option<Again>) {
-        let Some(Again { version, pid, reset }) = again else {
+        let Some(Again {
+            version,
+            pid,
+            reset,
+        }) = again
+        else {
             return;
         };
         self.version = version;
@@ -155,7 +160,8 @@ impl Sampler for ServerSampler {
     fn sample(&mut self) -> ServerCounters {
         let mut counters = self.ask(ANSWER_WITHIN).unwrap_or_default();
         self.host.read(&mut counters);
-        self.segments.join(counters, std::mem::take(&mut self.reset))
+        self.segments
+            .join(counters, std::mem::take(&mut self.reset))
     }
 }
 
