@@ -31,7 +31,7 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_legacy::mapped;
-use super::huge_pages_size::{Pool, TAKEN, pages_needed};
+use super::huge_pages_size::{Pool, TAKEN, default_size, pages_needed};
 use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
@@ -121,7 +121,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",
             Needs::Restart,
         ),
-        Err(_) if server.major() < 15 => finding.host_action(
+        Err(_) if server.major() < 15 && default_size(server, &pool).is_ok() => finding.host_action(
             "run check as root or as the server's user, who see how large its shared mapping is: \
              that gives the number",
             Needs::Online,
@@ -138,7 +138,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 /// Huge pages that the server takes, and those to reserve for it.
 pub(super) fn needed(server: &Postgres, host: &Host, pool: &Pool) -> Result<(u64, u64), Outcome> {
     if server.major() < 15 {
-        mapped(host, pool).map(|mapped| (mapped.pages, mapped.wanted))
+        mapped(server, host, pool).map(|mapped| (mapped.pages, mapped.wanted))
     } else {
         pages_needed(server, pool).map(|pages| (pages, pages))
     }
@@ -250,6 +250,9 @@ mod tests {
         postgres(&mut facts).version_num = 140_022;
         let asks = |facts: &Facts| finding(&RULE, facts).host_actions[0].action.clone();
         assert!(asks(&facts).starts_with("run check as root"));
+        let mut of_another_size = facts.clone();
+        set(&mut of_another_size, "huge_page_size", "1048576");
+        assert!(asks(&of_another_size).starts_with("reserve more huge pages of the size"));
         process(&mut facts, |process| {
             process.shared_memory_bytes = Fact::known(200 << 20, "/proc/4242/maps");
         });
