@@ -108,7 +108,9 @@ fn tablespaces(facts: &Facts, postgres: &Postgres, servers_cost: f64) -> Vec<Mis
     for one in postgres.tablespaces.value().into_iter().flatten() {
         let storage = host
             .tablespaces
-            .iter()
+            .value()
+            .into_iter()
+            .flatten()
             .find(|below| below.location == one.location);
         let Some(is_turning) = storage.and_then(|below| turns(host, &below.storage).get()) else {
             continue;
@@ -193,9 +195,14 @@ mod tests {
                 });
                 storage
             });
-            host(&mut facts).tablespaces.push(TablespaceStorage {
+            let below = TablespaceStorage {
                 location: location.clone(),
                 storage,
+            };
+            let host = host(&mut facts);
+            host.tablespaces = host.tablespaces.clone().map(|mut all| {
+                all.push(below);
+                all
             });
             let tablespace = Tablespace {
                 name: name.to_owned(),
