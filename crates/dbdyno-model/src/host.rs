@@ -41,8 +41,8 @@ pub struct Host {
     pub data: Fact<Storage>,
     /// Storage under the write-ahead log; the data's mount point again where it is not apart.
     pub wal: Fact<Storage>,
-    /// Storage under the server's tablespaces.
-    pub tablespaces: Vec<TablespaceStorage>,
+    /// Storage under the server's tablespaces; unknown where the server did not say which it has.
+    pub tablespaces: Fact<Vec<TablespaceStorage>>,
     pub dev_shm_bytes: Fact<u64>,
     pub virtualisation: Fact<Virtualisation>,
     pub container: Fact<bool>,

@@ -115,6 +115,23 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_names_rules_that_there_are() {
+        let guide = include_str!("../../../docs/guide/check.md");
+        let rules = catalogue();
+        let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+        let mut named = 0;
+        for word in guide.split(|c: char| !is_of_word(c)) {
+            let word = word.trim_end_matches('.');
+            let family = word.split_once('.').map_or("", |(family, _)| family);
+            if rules.iter().any(|rule| rule.family() == family) {
+                assert!(rules.iter().any(|rule| rule.id == word), "{word}");
+                named += 1;
+            }
+        }
+        assert!(named > 0);
+    }
+
+    #[test]
     fn ids_are_a_family_and_a_name_in_whole_words() {
         let is_word = |text: &str| {
             text.starts_with(|c: char| c.is_ascii_lowercase())

@@ -22,6 +22,7 @@ pub mod solver;
 mod sql;
 #[cfg(test)]
 mod testing;
+mod tuned;
 
 pub use catalogue::{Checked, catalogue, check};
 pub use maintenance::next_vacuums;

@@ -30,7 +30,8 @@ pub(crate) trait PasteExt: Sized {
     /// An action of its own: an attribute of a block device (`queue/scheduler`).
     #[must_use]
     fn udev(self, device: &str, attribute: &str, value: impl Display) -> Self;
-    /// Lines for the server's systemd unit, where its name is known.
+    /// Lines for the server's systemd unit, where its name is known. When to restart is the owner's:
+    /// the step says that it needs to be.
     #[must_use]
     fn unit<L: Into<String>>(self, host: &Host, lines: impl IntoIterator<Item = L>) -> Self;
 }
@@ -119,10 +120,8 @@ impl PasteExt for Finding {
         let Some(unit) = unit else { return self };
         let heading = std::iter::once("[Service]".to_owned());
         let lines = heading.chain(lines.into_iter().map(Into::into));
-        self.file(unit.drop_in(), lines).run([
-            "systemctl daemon-reload".to_owned(),
-            format!("systemctl restart {}", word(&unit.name)),
-        ])
+        self.file(unit.drop_in(), lines)
+            .run(["systemctl daemon-reload"])
     }
 }
 
@@ -301,10 +300,8 @@ pub(crate) mod tests {
         with_unit(&mut facts, &[]);
         let action = changed(&facts);
         assert_eq!(action.files[0].lines, ["[Service]", "TasksMax=9"]);
-        assert_eq!(
-            action.commands[1],
-            "systemctl restart postgresql@15-main.service"
-        );
+        assert_eq!(action.commands, ["systemctl daemon-reload"]);
+        assert_eq!(action.needs, Needs::Restart);
         assert_pasted(&action);
     }
 

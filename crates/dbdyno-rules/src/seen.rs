@@ -75,7 +75,11 @@ pub(crate) fn storages(host: &Host) -> Result<Seen<Mounted<'_>>, Outcome> {
         }
         Err(unread) => Some(unread),
     };
-    for tablespace in &host.tablespaces {
+    let (tablespaces, unnamed) = match need_ref(&host.tablespaces, "tablespaces of the server") {
+        Ok(all) => (all.as_slice(), None),
+        Err(why) => (&[][..], Some(why)),
+    };
+    for tablespace in tablespaces {
         let name = format!("storage of the tablespace at {}", tablespace.location);
         match need_ref(&tablespace.storage, &name) {
             Ok(storage) if all.iter().any(|known| is_same(known, storage)) => {}
@@ -88,7 +92,10 @@ pub(crate) fn storages(host: &Host) -> Result<Seen<Mounted<'_>>, Outcome> {
             Err(why) => unread = unread.or(Some(why)),
         }
     }
-    Ok(Seen { all, unread })
+    Ok(Seen {
+        all,
+        unread: unread.or(unnamed),
+    })
 }
 
 /// Whether two directories lie in one file system.
@@ -170,18 +177,35 @@ mod tests {
             storage.filesystem = "tmpfs".to_owned();
             storage
         });
-        host.tablespaces = vec![beside];
+        let known = |all: &[&TablespaceStorage]| {
+            let all: Vec<TablespaceStorage> = all.iter().copied().cloned().collect();
+            Fact::known(all, "pg_tablespace")
+        };
+        host.tablespaces = known(&[&beside]);
         assert_eq!(storages(host).unwrap().all.len(), 1);
-        host.tablespaces.push(elsewhere);
+        host.tablespaces = known(&[&beside, &elsewhere]);
         let seen = storages(host).unwrap();
         assert_eq!(seen.all.len(), 2);
         let of_log: Vec<bool> = seen.all.iter().map(|one| one.holds_log).collect();
         assert_eq!(of_log, [true, false]);
-        host.tablespaces[1].storage = Fact::unknown(WHY, "/proc/self/mountinfo");
+        elsewhere.storage = Fact::unknown(WHY, "/proc/self/mountinfo");
+        host.tablespaces = known(&[&beside, &elsewhere]);
         let seen = storages(host).unwrap();
         assert!(seen.unread.is_some());
         let why = format!("storage of the tablespace at /fast: {WHY}");
         assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+    }
+
+    #[test]
+    fn where_the_server_did_not_name_its_tablespaces_no_rule_on_storage_passes() {
+        let mut facts = healthy();
+        host(&mut facts).tablespaces = Fact::unknown("permission denied", "pg_tablespace");
+        let seen = storages(facts.host.as_ref().unwrap()).unwrap();
+        assert_eq!(seen.all.len(), 1);
+        let why = "tablespaces of the server: permission denied".to_owned();
+        assert_eq!(seen.or_unread(Outcome::Ok), Err(Outcome::Unknown(why)));
+        let passed = check(&facts).passed;
+        assert!(!passed.iter().any(|rule| rule.starts_with("filesystem.")));
     }
 
     #[test]
@@ -195,10 +219,11 @@ mod tests {
             storage.filesystem = "tmpfs".to_owned();
             storage
         });
-        host.tablespaces = vec![TablespaceStorage {
+        let tablespace = TablespaceStorage {
             location: "/fast".to_owned(),
             storage,
-        }];
+        };
+        host.tablespaces = Fact::known(vec![tablespace], "pg_tablespace");
         let found = check(&facts).findings;
         let found = found.iter().find(|one| one.rule == "filesystem.type");
         assert!(found.unwrap().message.starts_with("/fast lies on tmpfs"));

@@ -135,9 +135,10 @@ pub(crate) fn of_host() -> Host {
     host::collect(&Root::host(), &HostOptions::default())
 }
 
-fn locations(server: &dbdyno_model::postgres::Postgres) -> Vec<String> {
-    let tablespaces = server.tablespaces.value().into_iter().flatten();
-    tablespaces.map(|one| one.location.clone()).collect()
+/// Where tablespaces lie; a server that was not asked, or did not answer, may have any.
+fn locations(server: &dbdyno_model::postgres::Postgres) -> Fact<Vec<String>> {
+    let tablespaces = server.tablespaces.clone();
+    tablespaces.map(|all| all.into_iter().map(|one| one.location).collect())
 }
 
 fn data_directory(server: &dbdyno_model::postgres::Postgres, pid: u32) -> Option<PathBuf> {

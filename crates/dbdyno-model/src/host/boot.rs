@@ -33,6 +33,8 @@ pub struct Tuned {
     pub settings: Vec<TunedSetting>,
     /// Lines of /etc/sysctl.conf, which come last of all where files are applied again.
     pub sysctl_conf: Vec<SysctlLine>,
+    /// Where profiles of one's own stand: releases differ.
+    pub directory: String,
     /// Included profiles that were not found: what they set is not known.
     pub missing: Vec<String>,
 }

@@ -4,7 +4,7 @@ use dbdyno_model::Check;
 use dbdyno_model::check::{Answer, Assessment, Step, Way, WayKind};
 use dbdyno_model::finding::NotAssessed;
 
-use super::view;
+use super::{directories, view};
 use crate::markdown::text::{block, code, folded, text};
 use crate::story::changes::by_reason;
 use crate::text::plural;
@@ -93,6 +93,9 @@ fn step(step: &Step) -> String {
             WayKind::Conf => format!("or in its file: {}", code(&way.text)),
             WayKind::Action => format!("Do: {}", code(&way.text)),
         });
+    }
+    if let Some(command) = directories::made(step) {
+        parts.push(block("sh", &command));
     }
     for file in &step.files {
         parts.push(format!("In {}:", code(&file.file)));

@@ -1,6 +1,7 @@
 //! What a check found: one answer a finding, made of what its rule said and what the solver decided.
 
 mod answer;
+mod directories;
 mod hidden;
 mod managed;
 mod markdown;

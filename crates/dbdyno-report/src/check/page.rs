@@ -3,7 +3,7 @@
 use dbdyno_model::check::{Answer, Assessment, Step, Way, WayKind};
 use dbdyno_model::{Check, Severity};
 
-use super::view;
+use super::{directories, view};
 use crate::story::changes::by_reason;
 use crate::style::{Role, Style};
 use crate::text::{clean, hang, narrow_page_width, page, plural, wrap};
@@ -172,6 +172,10 @@ fn pasted(step: &Step, width: usize) -> Vec<String> {
     let indent = indent(width);
     let mut lines = Vec::new();
     let line = |text: &String| format!("{indent}  {}", clean(text));
+    if let Some(command) = directories::made(step) {
+        lines.push(format!("{indent}run first:"));
+        lines.push(line(&command));
+    }
     for file in &step.files {
         lines.push(format!("{indent}in {}:", clean(&file.file)));
         lines.extend(file.lines.iter().map(line));

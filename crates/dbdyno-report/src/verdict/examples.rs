@@ -178,7 +178,7 @@ pub(super) fn tune_with(word: Word) -> Tune {
         rule: "postgres.work_mem".to_owned(),
         why: "the memory model allows 41MB at 100 connections".to_owned(),
     }];
-    tune.plan.not_assessed = ["filesystem.wal_device", "hardware.volatile_cache"]
+    tune.plan.not_assessed = ["filesystem.wal_device", "kernel.read_ahead"]
         .map(|rule| NotAssessed {
             rule: rule.to_owned(),
             why: "a virtual disk does not say".to_owned(),

@@ -87,23 +87,24 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .keeps_running()
         .evidence("/dev/shm", bytes, &fact.origin)
         .evidence("max_parallel_workers_per_gather", per_gather, "pg_settings");
-    let finding = if host.container.get() == Some(false) {
-        let command = format!("mount -o remount,size={wanted_mib}m /dev/shm");
-        finding
-            .host_action(&command, Needs::Online)
-            .run([command])
+    let mount = format!("mount -o remount,size={wanted_mib}m /dev/shm");
+    let of_container = format!(
+        "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: Memory, \
+         sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
+    );
+    let finding = match host.container.get() {
+        Some(false) => finding
+            .host_action(&mount, Needs::Online)
+            .run([mount])
             .host_action(
                 format!("and for the next boot: size={wanted_mib}m for /dev/shm in /etc/fstab"),
                 Needs::Online,
-            )
-    } else {
-        finding.host_action(
-            format!(
-                "docker run --shm-size={wanted_mib}m, or in Kubernetes an emptyDir {{medium: \
-                 Memory, sizeLimit: {wanted_mib}Mi}} mounted at /dev/shm"
             ),
+        Some(true) => finding.host_action(of_container, Needs::Restart),
+        None => finding.host_action(
+            format!("in a container: {of_container}; else: {mount}"),
             Needs::Restart,
-        )
+        ),
     };
     Ok(finding.into_outcome())
 }
@@ -144,6 +145,21 @@ mod tests {
                 .starts_with("mount -o remount,size=1024m /dev/shm")
         );
         assert_eq!(action.needs, dbdyno_model::Needs::Online);
+    }
+
+    #[test]
+    fn where_a_container_is_not_known_both_are_told_and_none_is_run() {
+        let mut facts = small();
+        facts.host.as_mut().unwrap().container = Fact::default();
+        let actions = finding(&RULE, &facts).host_actions;
+        assert_eq!(actions.len(), 1);
+        for part in [
+            "in a container: docker run --shm-size=1024m",
+            "else: mount -o remount,size=1024m /dev/shm",
+        ] {
+            assert!(actions[0].action.contains(part), "{}", actions[0].action);
+        }
+        assert!(actions[0].commands.is_empty());
     }
 
     #[test]

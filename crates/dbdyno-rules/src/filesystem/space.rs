@@ -60,10 +60,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .as_ref()
         .and_then(|server| server.bytes("max_wal_size"));
     let mut worst: Option<(Severity, String, &Mounted<'_>)> = None;
+    let mut unread: Option<Outcome> = None;
     for storage in &storages.all {
         // A log that was not seen is not on the data's storage for all that is known.
         let log_bytes = log_bytes.filter(|_| storage.holds_log);
-        let found = shortages(storage, log_bytes)?;
+        let mut found = Vec::new();
+        for judged in [
+            bytes(storage, log_bytes, &mut found),
+            inodes(storage, &mut found),
+        ] {
+            unread = unread.or(judged.err());
+        }
         for (severity, message) in found {
             if worst.as_ref().is_none_or(|(so_far, ..)| severity > *so_far) {
                 worst = Some((severity, message, storage));
@@ -71,6 +78,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     let Some((severity, message, storage)) = worst else {
+        if let Some(why) = unread {
+            return Err(why);
+        }
         return match (&facts.postgres, log_bytes) {
             (Some(_), None) => Err(Outcome::Unknown(
                 "max_wal_size: pg_settings does not list it".to_owned(),
@@ -88,38 +98,25 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             storage.source
         );
     }
-    Ok(RULE
-        .finding(message)
-        .severity(severity)
-        .keeps_running()
-        .evidence(
-            "free bytes",
-            need(&storage.free_bytes, "free")?,
-            &storage.free_bytes.origin,
-        )
-        .evidence(
-            "all bytes",
-            need(&storage.total_bytes, "size")?,
-            &storage.total_bytes.origin,
-        )
-        .host_action(action, Needs::Online)
-        .into_outcome())
+    let mut finding = RULE.finding(message).severity(severity).keeps_running();
+    for (name, fact) in [
+        ("free bytes", &storage.free_bytes),
+        ("all bytes", &storage.total_bytes),
+    ] {
+        if let Some(bytes) = fact.get() {
+            finding = finding.evidence(name, bytes, &fact.origin);
+        }
+    }
+    Ok(finding.host_action(action, Needs::Online).into_outcome())
 }
 
-/// What is short on one file system; `log_bytes` is max_wal_size where the log lies on it.
-fn shortages(
-    storage: &Storage,
-    log_bytes: Option<u64>,
-) -> Result<Vec<(Severity, String)>, Outcome> {
+/// What is short on a file system, and what to say of it.
+type Shortages = Vec<(Severity, String)>;
+
+/// Adds what is short of its bytes; `log_bytes` is max_wal_size where the log lies on it.
+fn bytes(storage: &Storage, log_bytes: Option<u64>, found: &mut Shortages) -> Result<(), Outcome> {
     let mount = &storage.mount_point;
     let free = need(&storage.free_bytes, &format!("free space of {mount}"))?;
-    let total = need(&storage.total_bytes, &format!("size of {mount}"))?;
-    if total == 0 {
-        return Err(Outcome::Unknown(format!(
-            "size of {mount}: the file system reports 0"
-        )));
-    }
-    let mut found = Vec::new();
     if let Some(log) = log_bytes
         && free < log.saturating_mul(2)
     {
@@ -136,6 +133,12 @@ fn shortages(
         );
         found.push((severity, message));
     }
+    let total = need(&storage.total_bytes, &format!("size of {mount}"))?;
+    if total == 0 {
+        return Err(Outcome::Unknown(format!(
+            "size of {mount}: the file system reports 0"
+        )));
+    }
     if let Some((severity, percent)) = short(free, total) {
         let (free, total) = (humane_bytes(free), humane_bytes(total));
         found.push((
@@ -143,6 +146,12 @@ fn shortages(
             format!("{mount} has {free} of {total} free ({percent} %)"),
         ));
     }
+    Ok(())
+}
+
+/// Adds what is short of its inodes.
+fn inodes(storage: &Storage, found: &mut Shortages) -> Result<(), Outcome> {
+    let mount = &storage.mount_point;
     let inodes = need(&storage.total_inodes, &format!("inodes of {mount}"))?;
     if inodes > 0 {
         let free = need(&storage.free_inodes, &format!("free inodes of {mount}"))?;
@@ -151,7 +160,7 @@ fn shortages(
             found.push((severity, message));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn short(free: u64, total: u64) -> Option<(Severity, String)> {
@@ -256,6 +265,39 @@ mod tests {
             &RULE,
             &with_data(|data| data.total_inodes = Fact::known(0, "statvfs")),
         );
+    }
+
+    #[test]
+    fn what_was_not_read_of_one_file_system_hides_no_shortage_of_another() {
+        let mut facts = with_data(|data| data.free_bytes = Fact::unknown("denied", "statvfs"));
+        let host = facts.host.as_mut().unwrap();
+        let mut wal = host.data.value().unwrap().clone();
+        wal.mount_point = "/wal".to_owned();
+        wal.total_bytes = Fact::known(100 * GIB, "statvfs");
+        wal.free_bytes = Fact::known(3 * GIB, "statvfs");
+        wal.total_inodes = Fact::unknown("denied", "statvfs");
+        host.wal = Fact::known(wal, "/proc/self/mountinfo");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.message, "/wal has 3 GiB of 100 GiB free (3 %)");
+        assert_eq!(found.severity, Severity::Critical);
+        // Nor does it pass where nothing else is short.
+        let host = facts.host.as_mut().unwrap();
+        host.wal = host.wal.clone().map(|mut wal| {
+            wal.free_bytes = Fact::known(60 * GIB, "statvfs");
+            wal
+        });
+        assert_eq!(unknown(&RULE, &facts), "free space of /: denied");
+    }
+
+    #[test]
+    fn inodes_are_judged_where_the_bytes_were_not_read() {
+        let facts = with_data(|data| {
+            data.total_bytes = Fact::default();
+            data.free_inodes = Fact::known(160_000, "statvfs");
+        });
+        let found = finding(&RULE, &facts);
+        assert!(found.message.contains("160000 of 16000000 inodes"));
+        assert_eq!(found.evidence.len(), 1);
     }
 
     #[test]

@@ -73,13 +73,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 storage.mount_options.join(","),
                 storage.origin,
             )
-            .host_action(
-                format!(
-                    "replace inode32 by inode64 for {mount} in /etc/fstab, then: mount -o \
-                     remount,inode64 {mount}"
-                ),
-                Needs::Remount,
-            )
+            .host_action(format!("mount -o remount,inode64 {mount}"), Needs::Remount)
             .run([format!("mount -o remount,inode64 {}", word(mount))])
             .host_action(
                 format!("and for the next boot: inode64 for inode32 of {mount} in /etc/fstab"),
@@ -114,6 +108,18 @@ mod tests {
     fn a_large_one_is_found() {
         let finding = finding(&RULE, &mounted("inode32", bytes(4 << 40)));
         insta::assert_snapshot!(finding.message, @"/ (4 TiB of XFS) is mounted with inode32: all inodes crowd into its first terabyte");
+        let told: Vec<&str> = finding
+            .host_actions
+            .iter()
+            .map(|action| action.action.as_str())
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "mount -o remount,inode64 /",
+                "and for the next boot: inode64 for inode32 of / in /etc/fstab"
+            ]
+        );
     }
 
     #[test]

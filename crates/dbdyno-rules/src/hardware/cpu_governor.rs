@@ -13,8 +13,8 @@
 //!
 //! ## What to do
 //! Choose the governor `performance`; where the processor scales itself, the energy preference
-//! `performance`. Where tuned is active, by a profile beside the present one that holds nothing else,
-//! else by a unit at boot. Stock profiles for throughput do more than that: see
+//! `performance`. Where tuned is active, by a profile of one's own that includes the present one, else
+//! by a unit at boot. Stock profiles for throughput do more than that: see
 //! kernel.tuned_conflict.
 //!
 //! ## Risk
@@ -34,8 +34,9 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
-use crate::paste::{PasteExt, word};
+use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
+use crate::tuned::{ProfileLine, own_profile};
 
 pub(super) const RULE: Rule = Rule {
     id: "hardware.cpu_governor",
@@ -56,7 +57,8 @@ const SET_BY_PROGRAM: &str = "userspace";
 /// Drivers under which the processor chooses its clock.
 const SELF_SCALING: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 const FAST: [&str; 2] = ["performance", "balance_performance"];
-const PROFILE_FILE: &str = "/etc/tuned/dbdyno-cpu/tuned.conf";
+const GOVERNOR_FILE: &str = "scaling_governor";
+const PREFERENCE_FILE: &str = "energy_performance_preference";
 const UNIT_FILE: &str = "/etc/systemd/system/dbdyno-cpu.service";
 
 fn check(facts: &Facts) -> Outcome {
@@ -65,6 +67,31 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
+    Ok(match slow(host)? {
+        Some((finding, file)) => kept_at_performance(finding, facts, host, file).into_outcome(),
+        None => Outcome::Ok,
+    })
+}
+
+/// What a profile of tuned's has to say for the clock to stay up.
+pub(crate) fn profile_lines(facts: &Facts) -> Vec<ProfileLine> {
+    let of = |host: &Host| slow(host).ok().flatten();
+    let found = facts.host.as_ref().and_then(of);
+    let name = |file: &'static str| match file {
+        GOVERNOR_FILE => "governor",
+        other => other,
+    };
+    found
+        .into_iter()
+        .map(|(_, file)| ProfileLine {
+            section: "[cpu]",
+            line: format!("{}=performance", name(file)),
+        })
+        .collect()
+}
+
+/// What holds the clock back, and the file of each CPU that would keep it up.
+fn slow(host: &Host) -> Result<Option<(Finding, &'static str)>, Outcome> {
     let virtual_kind = host.virtualisation.value().map(|v| v.kind.as_str());
     if let (None, Some(kind)) = (host.governors.value(), virtual_kind)
         && kind != "none"
@@ -90,10 +117,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 governors.join(", "),
                 &host.governors.origin,
             );
-        return Ok(kept_at_performance(finding, host, "scaling_governor").into_outcome());
+        return Ok(Some((finding, GOVERNOR_FILE)));
     }
     match governors.iter().find(|name| *name != "performance") {
-        None if !governors.is_empty() => Ok(Outcome::Ok),
+        None if !governors.is_empty() => Ok(None),
         None => Err(Outcome::Unknown(
             "CPU frequency governors: none is listed".to_owned(),
         )),
@@ -102,7 +129,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 /// What `powersave` means depends on who carries it out.
-fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
+fn under_powersave(
+    host: &Host,
+    governor: &str,
+) -> Result<Option<(Finding, &'static str)>, Outcome> {
     let drivers = need_ref(&host.frequency_drivers, "scaling_driver")?;
     let scales_itself = drivers
         .iter()
@@ -113,7 +143,7 @@ fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
             .iter()
             .find(|preference| !FAST.contains(&preference.as_str()));
         let Some(slow) = slow else {
-            return Ok(Outcome::Ok);
+            return Ok(None);
         };
         RULE.finding(format!(
             "the processor's energy preference is {slow}: it holds the clock back under short bursts"
@@ -135,45 +165,22 @@ fn under_powersave(host: &Host, governor: &str) -> Result<Outcome, Outcome> {
         )
     };
     let file = if scales_itself {
-        "energy_performance_preference"
+        PREFERENCE_FILE
     } else {
-        "scaling_governor"
+        GOVERNOR_FILE
     };
-    Ok(kept_at_performance(finding, host, file).into_outcome())
+    Ok(Some((finding, file)))
 }
 
 /// Sets it and nothing else: a stock profile of tuned's for throughput brings read-ahead, limits on
 /// dirty pages and more with it.
-fn kept_at_performance(finding: Finding, host: &Host, file: &str) -> Finding {
-    let profile = host.tuned.value().and_then(|tuned| {
-        let names: Vec<String> = tuned.profile.as_ref()?.split(' ').map(word).collect();
-        Some(names.join(" "))
-    });
-    let finding = match profile {
-        Some(profile) => {
-            let name = match file {
-                "scaling_governor" => "governor",
-                other => other,
-            };
-            finding
-                .host_action(
-                    format!(
-                        "[cpu] {name}=performance in {PROFILE_FILE}, beside the profile {profile}: \
-                         tuned-adm profile {profile} dbdyno-cpu"
-                    ),
-                    Needs::Online,
-                )
-                .file(
-                    PROFILE_FILE,
-                    [
-                        "[main]".to_owned(),
-                        "summary=the clock alone".to_owned(),
-                        "[cpu]".to_owned(),
-                        format!("{name}=performance"),
-                    ],
-                )
-                .run([format!("tuned-adm profile {profile} dbdyno-cpu")])
-        }
+fn kept_at_performance(finding: Finding, facts: &Facts, host: &Host, file: &str) -> Finding {
+    let active = host
+        .tuned
+        .value()
+        .and_then(|tuned| Some((tuned, tuned.profile.as_ref()?)));
+    let finding = match active {
+        Some((tuned, profile)) => own_profile(finding, facts, tuned, profile),
         None => {
             let set =
                 format!("echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/{file}");
@@ -223,7 +230,7 @@ mod tests {
 
     /// Nothing that other rules on this kernel would warn of afterwards.
     #[test]
-    fn the_clock_alone_is_changed_beside_the_profile_that_is_there() {
+    fn the_clock_alone_is_changed_over_the_profile_that_is_there() {
         let mut facts = with_governors(&["schedutil"]);
         let alone = finding(&RULE, &facts).host_actions.remove(0);
         assert_eq!(
@@ -236,13 +243,15 @@ mod tests {
         };
         facts.host.as_mut().unwrap().tuned = Fact::known(tuned, "/etc/tuned/active_profile");
         let beside = finding(&RULE, &facts).host_actions.remove(0);
+        assert_eq!(beside.commands, ["tuned-adm profile dbdyno"]);
         assert_eq!(
-            beside.commands,
-            ["tuned-adm profile postgresql mine dbdyno-cpu"]
-        );
-        assert_eq!(
-            beside.files[0].lines[2..],
-            ["[cpu]", "governor=performance"]
+            beside.files[0].lines,
+            [
+                "[main]",
+                "include=postgresql,mine",
+                "[cpu]",
+                "governor=performance"
+            ]
         );
         let slow = powersave("intel_pstate", &["power"]);
         let own = finding(&RULE, &slow).host_actions.remove(0);

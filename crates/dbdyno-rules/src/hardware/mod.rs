@@ -1,6 +1,6 @@
 //! Rules on the machine below the kernel: CPUs, memory nodes, arrays, disks and partitions.
 
-mod cpu_governor;
+pub(crate) mod cpu_governor;
 mod cpu_steal;
 mod lvm_alignment;
 mod numa_balance;

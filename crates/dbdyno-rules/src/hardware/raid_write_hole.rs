@@ -87,17 +87,21 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             &array.raid.consistency_policy.origin,
         );
     let device = word(&format!("/dev/{name}"));
+    let ppl = format!("mdadm --grow --consistency-policy=ppl {device}");
+    let bitmap = format!("mdadm --grow --bitmap=internal {device}");
     let mut commands = Vec::new();
     let mut costs = "a write of the bitmap before those that it marks";
     if array.level()? == "raid5" {
-        // The two exclude each other.
+        // The two exclude each other; where the log is refused the bitmap has to come back.
         if policy == "bitmap" {
             commands.push(format!("mdadm --grow --bitmap=none {device}"));
+            commands.push(format!("{ppl} || {bitmap}"));
+        } else {
+            commands.push(ppl);
         }
-        commands.push(format!("mdadm --grow --consistency-policy=ppl {device}"));
         costs = "up to 30 to 40 % of the array's write performance";
     } else if policy != "bitmap" {
-        commands.push(format!("mdadm --grow --bitmap=internal {device}"));
+        commands.push(bitmap);
     }
     if !commands.is_empty() {
         finding = finding
@@ -139,12 +143,26 @@ mod tests {
         assert_eq!(
             told.host_actions[0].action,
             "mdadm --grow --bitmap=none /dev/md0, then mdadm --grow --consistency-policy=ppl \
-             /dev/md0"
+             /dev/md0 || mdadm --grow --bitmap=internal /dev/md0"
         );
         assert!(
             finding(&RULE, &with_policy("raid6", "bitmap"))
                 .host_actions
                 .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_log_that_is_refused_leaves_the_array_as_it_was() {
+        let commands = |policy| {
+            let found = finding(&RULE, &with_policy("raid5", policy));
+            found.host_actions.into_iter().next().unwrap().commands
+        };
+        let ppl = "mdadm --grow --consistency-policy=ppl /dev/md0";
+        assert_eq!(commands("resync"), [ppl]);
+        assert_eq!(
+            commands("bitmap")[1],
+            format!("{ppl} || mdadm --grow --bitmap=internal /dev/md0")
         );
     }
 

@@ -105,7 +105,7 @@ mod tests {
         );
         assert_eq!(
             finding.host_actions[0].commands,
-            ["sed -i '1{/vm.dirty_bytes/s/^/# /;}' /etc/sysctl.d/50-site.conf"]
+            ["sed -i --follow-symlinks '1{/vm.dirty_bytes/s/^/# /;}' /etc/sysctl.d/50-site.conf"]
         );
     }
 

@@ -18,17 +18,20 @@
 //! ## When it does not apply
 //! Hosts without huge pages, `huge_pages` on (the server would not have started) or off. Before 15
 //! the server does not say how many pages it needs: the size of its shared mapping does, where it is
-//! visible; else only a pool that nobody uses is found.
+//! visible; else only a pool that nobody uses is found. Where several servers share a host, nothing
+//! before 17 says which of them uses the pages: unless there are enough for all it is not assessed.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-preset.html>
 //! - <https://www.postgresql.org/docs/current/kernel-resources.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
+use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_legacy::mapped;
-use super::huge_pages_size::{Pool, TAKEN, pages_needed};
+use super::huge_pages_size::{Pool, TAKEN, default_size, pages_needed};
 use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
@@ -68,15 +71,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "the host reserves no huge pages".to_owned(),
         ));
     }
-    // What it takes, and what to reserve for it.
-    let needed = if server.major() < 15 {
-        mapped(host, &pool).map(|mapped| (mapped.pages, mapped.wanted))
-    } else {
-        pages_needed(server, &pool).map(|pages| (pages, pages))
-    };
+    let needed = needed(server, host, &pool);
+    // Other servers here may be among who uses some, or have fallen back, too.
+    let of_others = neighbours::huge_pages(facts, pool.page_bytes);
     let in_use = match &needed {
         _ if status == Some("off") => false,
-        Ok((pages, _)) => pool.used() >= *pages,
+        Ok((pages, _)) if pool.used() < *pages => false,
+        Ok((pages, _)) if pool.used() < pages.saturating_add(of_others) => {
+            return Err(Outcome::Unknown(format!(
+                "which of the servers uses them: {} huge pages are in use, {pages} are for this one \
+                 and {of_others} for those beside it",
+                pool.used()
+            )));
+        }
+        Ok(_) => true,
         // Nobody uses any, so neither does the server.
         Err(_) if pool.used() == 0 => false,
         Err(why) => return Err(why.clone()),
@@ -104,8 +112,6 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence("idle huge pages", idle, &memory.huge_pages_free.origin);
     let finding = match needed {
         Ok((_, wanted)) if wanted > idle => {
-            // Other servers here may be among who uses some, or have fallen back, too.
-            let of_others = neighbours::huge_pages(facts, pool.page_bytes);
             let pages = pool.used().max(of_others).saturating_add(wanted);
             finding
                 .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
@@ -115,7 +121,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",
             Needs::Restart,
         ),
-        Err(_) if server.major() < 15 => finding.host_action(
+        Err(_) if server.major() < 15 && default_size(server, &pool).is_ok() => finding.host_action(
             "run check as root or as the server's user, who see how large its shared mapping is: \
              that gives the number",
             Needs::Online,
@@ -127,6 +133,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ),
     };
     Ok(finding.into_outcome())
+}
+
+/// Huge pages that the server takes, and those to reserve for it.
+pub(super) fn needed(server: &Postgres, host: &Host, pool: &Pool) -> Result<(u64, u64), Outcome> {
+    if server.major() < 15 {
+        mapped(server, host, pool).map(|mapped| (mapped.pages, mapped.wanted))
+    } else {
+        pages_needed(server, pool).map(|pages| (pages, pages))
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +170,23 @@ mod tests {
                 .action
                 .starts_with("vm.nr_hugepages = 144 in")
         );
+    }
+
+    #[test]
+    fn pages_that_are_enough_for_one_of_two_servers_may_be_the_others() {
+        let mut facts = with_pages(100, 28, 0);
+        ok(&RULE, &facts);
+        facts.others = vec![healthy()];
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "which of the servers uses them: 72 huge pages are in use, 72 are for this one and 72 \
+             for those beside it"
+        );
+        set(&mut facts, "huge_pages_status", "on");
+        ok(&RULE, &facts);
+        let mut enough = with_pages(150, 6, 0);
+        enough.others = vec![healthy()];
+        ok(&RULE, &enough);
     }
 
     #[test]
@@ -218,6 +250,9 @@ mod tests {
         postgres(&mut facts).version_num = 140_022;
         let asks = |facts: &Facts| finding(&RULE, facts).host_actions[0].action.clone();
         assert!(asks(&facts).starts_with("run check as root"));
+        let mut of_another_size = facts.clone();
+        set(&mut of_another_size, "huge_page_size", "1048576");
+        assert!(asks(&of_another_size).starts_with("reserve more huge pages of the size"));
         process(&mut facts, |process| {
             process.shared_memory_bytes = Fact::known(200 << 20, "/proc/4242/maps");
         });

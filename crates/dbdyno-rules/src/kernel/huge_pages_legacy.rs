@@ -27,9 +27,10 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
+use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::huge_pages_size::{Pool, TAKEN};
+use super::huge_pages_size::{Pool, TAKEN, default_size};
 use crate::formulas::memory::{huge_pages_for, page_table_saving_bytes};
 use crate::neighbours;
 use crate::paste::PasteExt;
@@ -63,7 +64,12 @@ pub(super) struct Mapped<'a> {
 }
 
 /// Measured by the postmaster's shared mapping: before 15 the server does not say it.
-pub(super) fn mapped<'a>(host: &'a Host, pool: &Pool) -> Result<Mapped<'a>, Outcome> {
+pub(super) fn mapped<'a>(
+    server: &Postgres,
+    host: &'a Host,
+    pool: &Pool,
+) -> Result<Mapped<'a>, Outcome> {
+    default_size(server, pool)?;
     let process = need_ref(&host.server_process, "the server's process")?;
     let shared = &process.shared_memory_bytes;
     let bytes = need(shared, "the server's shared mapping")?;
@@ -111,7 +117,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         origin,
         pages: exact,
         wanted,
-    } = mapped(host, &pool)?;
+    } = mapped(server, host, &pool)?;
     if pool.total >= exact {
         return Ok(Outcome::Ok);
     }
@@ -175,6 +181,15 @@ mod tests {
     #[test]
     fn enough_pages_are_fine() {
         ok(&RULE, &fourteen(Fact::known(8 * GIB, "maps"), 4096));
+    }
+
+    #[test]
+    fn pages_of_another_size_are_not_counted_in_those_of_the_default() {
+        let mut facts = fourteen(Fact::known(8 * GIB, "maps"), 0);
+        // In kB: 1 GiB.
+        set(&mut facts, "huge_page_size", "1048576");
+        let why = unknown(&RULE, &facts);
+        assert_eq!(why, "huge pages of 1 GiB: only the default size is collected");
     }
 
     #[test]

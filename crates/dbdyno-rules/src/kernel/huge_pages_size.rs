@@ -86,13 +86,7 @@ pub(super) fn pages_needed(server: &Postgres, pool: &Pool) -> Result<u64, Outcom
             server.major()
         )));
     }
-    let own_size = setting_number(server, "huge_page_size")?;
-    if own_size > 0.0 && own_size as u64 != pool.page_bytes {
-        return Err(Outcome::Unknown(format!(
-            "huge pages of {}: only the default size is collected",
-            humane_bytes(own_size as u64)
-        )));
-    }
+    default_size(server, pool)?;
     let pages = setting_number(server, "shared_memory_size_in_huge_pages")?;
     if pages < 0.0 {
         return Err(Outcome::NotApplicable(
@@ -100,6 +94,21 @@ pub(super) fn pages_needed(server: &Postgres, pool: &Pool) -> Result<u64, Outcom
         ));
     }
     Ok(pages as u64)
+}
+
+/// The pool is that of the host's default size; from 14 on the server may ask for pages of another.
+pub(super) fn default_size(server: &Postgres, pool: &Pool) -> Result<(), Outcome> {
+    let own_size = match server.number("huge_page_size") {
+        None if server.major() < 14 => 0.0,
+        _ => setting_number(server, "huge_page_size")?,
+    };
+    if own_size > 0.0 && own_size as u64 != pool.page_bytes {
+        return Err(Outcome::Unknown(format!(
+            "huge pages of {}: only the default size is collected",
+            humane_bytes(own_size as u64)
+        )));
+    }
+    Ok(())
 }
 
 fn check(facts: &Facts) -> Outcome {

@@ -1,7 +1,8 @@
 //! Huge pages that nobody uses.
 //!
 //! ## What it finds
-//! Idle huge pages (free and promised to nobody) of more than 1 GiB or 2 % of the memory.
+//! Idle huge pages (free and promised to nobody, and wanted by no server here) of more than 1 GiB or
+//! 2 % of the memory.
 //!
 //! ## Why it matters
 //! A reserved huge page is lost to the page cache and to every process that does not ask for it.
@@ -22,10 +23,13 @@
 //! - <https://docs.kernel.org/admin-guide/mm/hugetlbpage.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::host::Host;
+use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_fallback;
 use super::huge_pages_size::Pool;
+use crate::neighbours;
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, settle};
 
@@ -46,7 +50,8 @@ fn check(facts: &Facts) -> Outcome {
 }
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
-    let memory = &host(facts)?.memory;
+    let host = host(facts)?;
+    let memory = &host.memory;
     let pool = Pool::read(memory)?;
     if pool.total == 0 {
         return Err(Outcome::NotApplicable(
@@ -54,7 +59,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     let total = need(&memory.total_bytes, "memory size")?;
-    let idle_bytes = pool.idle() * pool.page_bytes;
+    let keep = pool.used().max(wanted(facts, host, &pool));
+    let idle = pool.total.saturating_sub(keep);
+    let idle_bytes = idle.saturating_mul(pool.page_bytes);
     if idle_bytes <= MOST_BYTES.min(total / MOST_SHARE) {
         return Ok(Outcome::Ok);
     }
@@ -70,9 +77,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         Outcome::Unknown(why) => Err(Outcome::Unknown(why)),
         Outcome::Ok | Outcome::NotApplicable(_) => Ok(RULE
             .finding(format!(
-                "{} lie idle in {} of {} huge pages",
+                "{} lie idle in {idle} of {} huge pages",
                 humane_bytes(idle_bytes),
-                pool.idle(),
                 pool.total
             ))
             .evidence("HugePages_Free", pool.free, &memory.huge_pages_free.origin)
@@ -81,15 +87,32 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 pool.reserved,
                 &memory.huge_pages_reserved.origin,
             )
-            .sysctl(&[("vm.nr_hugepages", pool.used())], Needs::Online)
+            .sysctl(&[("vm.nr_hugepages", keep)], Needs::Online)
             .into_outcome()),
     }
+}
+
+/// What all servers here would take, whether they have it now or fell back: other rules advise to
+/// reserve that many.
+fn wanted(facts: &Facts, host: &Host, pool: &Pool) -> u64 {
+    let is_off = |server: &Postgres| {
+        server
+            .setting("huge_pages")
+            .is_some_and(|setting| setting.value == "off")
+    };
+    let own = facts
+        .postgres
+        .as_ref()
+        .filter(|server| !is_off(server))
+        .and_then(|server| huge_pages_fallback::needed(server, host, pool).ok())
+        .map_or(0, |(_, wanted)| wanted);
+    own.saturating_add(neighbours::huge_pages(facts, pool.page_bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
+    use crate::testing::{finding, healthy, not_applicable, ok, set, unknown};
     use dbdyno_model::{Fact, Facts};
 
     /// The healthy server needs 72 pages.
@@ -110,6 +133,27 @@ mod tests {
             finding.host_actions[0].action,
             "vm.nr_hugepages = 72 in /etc/sysctl.d/90-dbdyno.conf"
         );
+    }
+
+    #[test]
+    fn pages_for_the_servers_beside_it_are_kept() {
+        let mut facts = with_pages(472, 400, 0);
+        set(&mut facts, "huge_pages_status", "on");
+        assert!(finding(&RULE, &facts).message.contains("in 400 of 472"));
+        facts.others = vec![healthy()];
+        let of_other = |facts: &mut Facts, pages: &str| {
+            let name = "shared_memory_size_in_huge_pages";
+            set(&mut facts.others[0], name, pages);
+        };
+        of_other(&mut facts, "100");
+        let finding = finding(&RULE, &facts);
+        assert!(finding.message.contains("in 300 of 472 huge pages"));
+        assert_eq!(
+            finding.host_actions[0].action,
+            "vm.nr_hugepages = 172 in /etc/sysctl.d/90-dbdyno.conf"
+        );
+        of_other(&mut facts, "300");
+        ok(&RULE, &facts);
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod sysctl_drift;
 mod time_sync;
 mod transparent_huge_pages;
 mod transparent_huge_pages_conflict;
-mod tuned_conflict;
+pub(crate) mod tuned_conflict;
 mod unit;
 mod zone_reclaim;
 

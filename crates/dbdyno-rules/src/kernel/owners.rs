@@ -49,13 +49,14 @@ impl Assignment {
         }
     }
 
-    /// Makes a comment of the line, where its file is the owner's to change.
+    /// Makes a comment of the line, where its file is the owner's to change. The file may be a symbolic
+    /// link, as /etc/sysctl.d/99-sysctl.conf is, and has to stay one.
     pub(super) fn commented(&self) -> Option<String> {
         let (file, line) = self.place.rsplit_once(':')?;
         let line: u32 = line.parse().ok()?;
         let is_owners = file.starts_with("/etc/") && !self.by_tuned;
         let script = word(&format!("{line}{{/{}/s/^/# /;}}", self.name));
-        is_owners.then(|| format!("sed -i {script} {}", word(file)))
+        is_owners.then(|| format!("sed -i --follow-symlinks {script} {}", word(file)))
     }
 
     /// `= 10`, or what a sign makes of it: `at least 2048`.

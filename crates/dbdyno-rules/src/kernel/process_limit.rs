@@ -11,7 +11,8 @@
 //!
 //! ## What to do
 //! Raise `TasksMax=` (or `LimitNPROC=`) in a drop-in of the server's unit; services do not read
-//! limits.d. Or lower max_connections.
+//! limits.d. Where the limit is that of a group above (`system.slice`), raise it there: no unit can
+//! have more than those above it. Or lower max_connections.
 //!
 //! ## Risk
 //! None to data.
@@ -25,9 +26,9 @@
 //! - <https://man7.org/linux/man-pages/man5/systemd.resource-control.5.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::Cgroup;
+use dbdyno_model::host::{Cgroup, Host};
 use dbdyno_model::postgres::Postgres;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use super::unit::drop_in;
 use crate::paste::PasteExt;
@@ -62,12 +63,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut limits = group_limits(groups);
     let process = need_ref(&host.server_process, "the server's process")?;
     match process.limits.get(LIMIT) {
-        Some(Some(limit)) => limits.push((
-            *limit,
-            format!("{LIMIT} of the server's user"),
-            format!("/proc/{}/limits", process.pid),
-            "LimitNPROC",
-        )),
+        Some(Some(most)) => limits.push(Limit {
+            most: *most,
+            name: format!("{LIMIT} of the server's user"),
+            origin: format!("/proc/{}/limits", process.pid),
+            group: None,
+        }),
         Some(None) => {}
         None => {
             return Err(Outcome::Unknown(format!(
@@ -76,9 +77,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )));
         }
     }
-    let lowest = limits.into_iter().min_by_key(|(limit, ..)| *limit);
-    let Some((limit, name, origin, directive)) = lowest.filter(|(limit, ..)| *limit < wanted)
-    else {
+    let lowest = limits.into_iter().min_by_key(|limit| limit.most);
+    let Some(limit) = lowest.filter(|limit| limit.most < wanted) else {
         return match groups.iter().find(|group| group.is_unread(GROUP_LIMIT)) {
             Some(group) => Err(Outcome::Unknown(format!(
                 "{GROUP_LIMIT} of cgroup {}: it could not be read",
@@ -87,28 +87,53 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             None => Ok(Outcome::Ok),
         };
     };
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
-            "{name} is {limit}, and the server may start {wanted} processes: sessions and workers \
-             fail before max_connections is reached"
+            "{} is {}, and the server may start {wanted} processes: sessions and workers fail \
+             before max_connections is reached",
+            limit.name, limit.most
         ))
         .keeps_running()
-        .evidence(&name, limit, origin)
+        .evidence(&limit.name, limit.most, &limit.origin)
         .evidence(
             "max_connections",
             setting_number(server, "max_connections")?,
             "pg_settings",
+        );
+    Ok(raised(finding, host, &limit, wanted).into_outcome())
+}
+
+/// A unit's drop-in raises the limits of its own process and group, and none of a group above.
+fn raised(finding: Finding, host: &Host, limit: &Limit, wanted: u64) -> Finding {
+    let enough = wanted.saturating_mul(2);
+    let in_unit = |finding: Finding, directive: &str| {
+        let line = format!("{directive}={enough}");
+        finding
+            .host_action(format!("{line} in {}", drop_in(host)), Needs::Restart)
+            .unit(host, [line])
+    };
+    let Some(group) = &limit.group else {
+        return in_unit(finding, "LimitNPROC");
+    };
+    let name = group.rsplit('/').next().unwrap_or(group);
+    let unit = host
+        .server_process
+        .value()
+        .and_then(|process| process.unit.value());
+    if unit.is_some_and(|unit| unit.name == name) {
+        return in_unit(finding, "TasksMax");
+    }
+    // Others take their share of it.
+    let in_all = limit.most.saturating_add(enough);
+    let action = if name.ends_with(".slice") || name.ends_with(".service") {
+        format!("TasksMax={in_all} for {name}, which holds for all in it: systemctl edit {name}")
+    } else {
+        format!(
+            "raise {GROUP_LIMIT} of {group} to {in_all} where it is set: docker run --pids-limit, \
+             podPidsLimit of the kubelet"
         )
-        .host_action(
-            format!(
-                "{directive}={} in {}",
-                wanted.saturating_mul(2),
-                drop_in(host)
-            ),
-            Needs::Restart,
-        )
-        .unit(host, [format!("{directive}={}", wanted.saturating_mul(2))])
-        .into_outcome())
+    };
+    finding.host_action(action, Needs::Restart)
 }
 
 /// Processes that the server may have at once; settings that this version lacks count as none.
@@ -125,16 +150,25 @@ fn processes(server: &Postgres) -> Result<u64, Outcome> {
     Ok(sum as u64 + ALWAYS)
 }
 
-type Limit = (u64, String, String, &'static str);
+/// How many processes there may be, and who says so.
+struct Limit {
+    most: u64,
+    name: String,
+    origin: String,
+    /// The control group that has it; none is the user's.
+    group: Option<String>,
+}
 
 fn group_limits(groups: &[Cgroup]) -> Vec<Limit> {
     groups
         .iter()
         .filter_map(|group| {
-            let limit = group.tasks_max?;
-            let name = format!("{GROUP_LIMIT} of cgroup {}", group.cgroup);
-            let origin = format!("{}/{GROUP_LIMIT}", group.cgroup);
-            Some((limit, name, origin, "TasksMax"))
+            Some(Limit {
+                most: group.tasks_max?,
+                name: format!("{GROUP_LIMIT} of cgroup {}", group.cgroup),
+                origin: format!("{}/{GROUP_LIMIT}", group.cgroup),
+                group: Some(group.cgroup.clone()),
+            })
         })
         .collect()
 }
@@ -142,7 +176,9 @@ fn group_limits(groups: &[Cgroup]) -> Vec<Limit> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, host, not_applicable, ok, process, set, unknown};
+    use crate::testing::{
+        finding, healthy, host, not_applicable, ok, process, set, unknown, with_unit,
+    };
     use dbdyno_model::host::Cgroup;
     use dbdyno_model::{Effect, Fact, Facts};
 
@@ -172,6 +208,31 @@ mod tests {
         ));
         let action = &finding.host_actions[0].action;
         assert!(action.starts_with("TasksMax="), "{action}");
+    }
+
+    #[test]
+    fn only_the_units_own_limit_is_raised_in_its_drop_in() {
+        let limited = |group: &str| {
+            let mut facts = with_limits(Some(64), None);
+            with_unit(&mut facts, &[]);
+            let groups = &mut host(&mut facts).cgroups;
+            *groups = groups.clone().map(|mut groups| {
+                groups[0].cgroup = format!("/sys/fs/cgroup/{group}");
+                groups
+            });
+            finding(&RULE, &facts).host_actions.remove(0)
+        };
+        let own = limited("system.slice/postgresql@15-main.service");
+        assert_eq!(own.commands, ["systemctl daemon-reload"]);
+        assert!(own.files[0].lines[1].starts_with("TasksMax="));
+        for (group, words) in [
+            ("system.slice", "for system.slice, which holds for all"),
+            ("docker/0a1b", "raise pids.max of /sys/fs/cgroup/docker/0a1b to "),
+        ] {
+            let above = limited(group);
+            assert!(above.action.contains(words), "{}", above.action);
+            assert!(above.files.is_empty() && above.commands.is_empty());
+        }
     }
 
     #[test]

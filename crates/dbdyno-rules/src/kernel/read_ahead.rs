@@ -31,8 +31,7 @@ use dbdyno_model::host::BlockDeviceKind;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::paste::PasteExt;
-use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
-use crate::seen::block_devices;
+use crate::rule::{FindingExt, Rule, host, humane_bytes, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.read_ahead",
@@ -57,9 +56,16 @@ fn check(facts: &Facts) -> Outcome {
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     server(facts)?;
-    let devices = block_devices(host(facts)?)?.all;
     // The data's, since little of the log is ever read. The topmost layer decides; a partition has
     // its disk's.
+    let data = need_ref(&host(facts)?.data, "storage of the data directory")?;
+    let devices = need_ref(&data.devices, "block devices under the data directory")?;
+    if devices.is_empty() {
+        return Err(Outcome::NotApplicable(format!(
+            "{} shows no block device of its own",
+            data.filesystem
+        )));
+    }
     let top = devices
         .iter()
         .find(|device| device.kind != BlockDeviceKind::Partition);
@@ -130,6 +136,23 @@ mod tests {
     #[test]
     fn little_for_a_rotating_disk_depends_on_the_scans() {
         assert!(unknown(&RULE, &reading_ahead(128, true)).starts_with("share of sequential scans"));
+    }
+
+    #[test]
+    fn the_logs_disk_does_not_stand_for_the_datas() {
+        let mut facts = reading_ahead(4096, false);
+        let host = facts.host.as_mut().unwrap();
+        host.wal = host.data.clone().map(|mut wal| {
+            wal.mount_point = "/wal".to_owned();
+            wal
+        });
+        host.data = host.data.clone().map(|mut data| {
+            data.filesystem = "zfs".to_owned();
+            data.devices = Fact::known(Vec::new(), "/sys/dev/block");
+            data
+        });
+        let why = not_applicable(&RULE, &facts);
+        assert_eq!(why, "zfs shows no block device of its own");
     }
 
     #[test]

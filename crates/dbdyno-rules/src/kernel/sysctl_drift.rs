@@ -95,9 +95,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             Needs::Online,
         )
         .run(commands)
+        .costing("every value of those files is set now, not only these")
         .host_action(
             format!(
-                "or keep what is: {} in a file of /etc/sysctl.d that sorts last",
+                "or run none of that and keep what is: {} in a file of /etc/sysctl.d that sorts last",
                 lines.join(", ")
             ),
             Needs::Online,
@@ -130,9 +131,16 @@ mod tests {
         let finding = finding(&RULE, &configured(&[("vm.swappiness", "1")], &[], true));
         insta::assert_snapshot!(finding.message, @"the kernel has other values than the next boot: vm.swappiness is 60, and /etc/sysctl.d/50-site.conf:1 makes it 1");
         assert_eq!(
-            finding.host_actions[1].action,
-            "or keep what is: vm.swappiness = 60 in a file of /etc/sysctl.d that sorts last"
+            finding.host_actions[0].gives_up.as_deref(),
+            Some("every value of those files is set now, not only these")
         );
+        let other = &finding.host_actions[1];
+        assert_eq!(
+            other.action,
+            "or run none of that and keep what is: vm.swappiness = 60 in a file of /etc/sysctl.d \
+             that sorts last"
+        );
+        assert!(other.commands.is_empty());
     }
 
     #[test]

@@ -27,12 +27,12 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, Tuned};
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::owners::{Sign, assignments, of_tuned, signed};
-use crate::paste::PasteExt;
+use super::owners::{Assignment, Sign, assignments, of_tuned, signed};
 use crate::rule::{FindingExt, Rule, host, need_ref, settle};
 use crate::seen::block_devices;
+use crate::tuned::{ProfileLine, own_profile};
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.tuned_conflict",
@@ -43,7 +43,6 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("tuned_conflict.rs"),
 };
 
-const PROFILE_FILE: &str = "/etc/tuned/dbdyno/tuned.conf";
 const MOST_READ_AHEAD_KIB: u64 = 512;
 const DEFAULT_READ_AHEAD_KIB: u64 = 128;
 
@@ -53,9 +52,8 @@ struct Conflict {
     words: String,
     value: String,
     place: String,
-    /// Section and line for a profile of one's own.
-    section: &'static str,
-    line: String,
+    /// What a profile of one's own says instead.
+    line: ProfileLine,
 }
 
 fn check(facts: &Facts) -> Outcome {
@@ -71,6 +69,30 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "no profile of tuned's is active".to_owned(),
         ));
     };
+    let conflicts = conflicts(facts, host, tuned, &all);
+    if conflicts.is_empty() {
+        return match tuned.missing.first() {
+            Some(name) => Err(Outcome::Unknown(format!(
+                "tuned's profile {name}: its file was not found"
+            ))),
+            None => Ok(Outcome::Ok),
+        };
+    }
+    Ok(found(facts, profile, tuned, &conflicts))
+}
+
+/// What a profile of one's own has to say for the two to agree.
+pub(crate) fn profile_lines(facts: &Facts) -> Vec<ProfileLine> {
+    let of = |host: &Host| -> Option<Vec<Conflict>> {
+        let tuned = host.tuned.value().filter(|tuned| tuned.profile.is_some())?;
+        let all = assignments(host).ok()?;
+        Some(conflicts(facts, host, tuned, &all))
+    };
+    let found = facts.host.as_ref().and_then(of).unwrap_or_default();
+    found.into_iter().map(|one| one.line).collect()
+}
+
+fn conflicts(facts: &Facts, host: &Host, tuned: &Tuned, all: &[Assignment]) -> Vec<Conflict> {
     let mut conflicts = Vec::new();
     for of_profile in of_tuned(tuned) {
         let of_file = all
@@ -89,47 +111,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ),
             value: of_profile.value,
             place: of_profile.place,
-            section: "[sysctl]",
-            line: format!("{} = {}", of_file.name, of_file.value),
+            line: ProfileLine {
+                section: "[sysctl]",
+                line: format!("{} = {}", of_file.name, of_file.value),
+            },
         });
     }
     if facts.postgres.is_some() {
         conflicts.extend(huge_pages(tuned));
         conflicts.extend(read_ahead(host, tuned));
     }
-    if conflicts.is_empty() {
-        return match tuned.missing.first() {
-            Some(name) => Err(Outcome::Unknown(format!(
-                "tuned's profile {name}: its file was not found"
-            ))),
-            None => Ok(Outcome::Ok),
-        };
-    }
-    Ok(found(profile, tuned, &conflicts))
+    conflicts
 }
 
-fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
+fn found(facts: &Facts, profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     let words: Vec<&str> = conflicts.iter().map(|one| one.words.as_str()).collect();
     let winner = if tuned.reapplies_sysctl {
         "of sysctls the files win, because tuned applies them again"
     } else {
         "tuned wins at the next boot, because reapply_sysctl is off"
     };
-    let include = format!("include={}", profile.replace(' ', ","));
-    let mut sections: Vec<String> = Vec::new();
-    let mut file: Vec<&str> = vec!["[main]", &include];
-    for section in ["[sysctl]", "[vm]", "[disk]"] {
-        let lines: Vec<&str> = conflicts
-            .iter()
-            .filter(|one| one.section == section)
-            .map(|one| one.line.as_str())
-            .collect();
-        if !lines.is_empty() {
-            sections.push(format!("{section} {}", lines.join("; ")));
-            file.push(section);
-            file.extend(lines);
-        }
-    }
     let mut finding = RULE.finding(format!(
         "tuned's profile {profile} sets {}; {winner}",
         words.join(", ")
@@ -137,17 +138,7 @@ fn found(profile: &str, tuned: &Tuned, conflicts: &[Conflict]) -> Outcome {
     for one in conflicts {
         finding = finding.evidence(&one.words, &one.value, &one.place);
     }
-    finding
-        .host_action(
-            format!(
-                "{PROFILE_FILE} with [main] {include}; {}; then: tuned-adm profile dbdyno",
-                sections.join("; ")
-            ),
-            Needs::Online,
-        )
-        .file(PROFILE_FILE, file)
-        .run(["tuned-adm profile dbdyno"])
-        .into_outcome()
+    own_profile(finding, facts, tuned, profile).into_outcome()
 }
 
 /// A value that the profile assigns or raises to, and its file.
@@ -167,8 +158,10 @@ fn huge_pages(tuned: &Tuned) -> Option<Conflict> {
         words: "transparent_hugepages = always, which PostgreSQL does not want".to_owned(),
         value: value.to_owned(),
         place: format!("tuned's {file}"),
-        section: "[vm]",
-        line: "transparent_hugepages = madvise".to_owned(),
+        line: ProfileLine {
+            section: "[vm]",
+            line: "transparent_hugepages = madvise".to_owned(),
+        },
     })
 }
 
@@ -184,8 +177,10 @@ fn read_ahead(host: &Host, tuned: &Tuned) -> Option<Conflict> {
         words: format!("readahead = {kib} KiB on a solid-state disk"),
         value: value.to_owned(),
         place: format!("tuned's {file}"),
-        section: "[disk]",
-        line: format!("readahead = {DEFAULT_READ_AHEAD_KIB}"),
+        line: ProfileLine {
+            section: "[disk]",
+            line: format!("readahead = {DEFAULT_READ_AHEAD_KIB}"),
+        },
     })
 }
 
@@ -210,6 +205,52 @@ mod tests {
             "/etc/tuned/dbdyno/tuned.conf with [main] include=postgresql; [sysctl] vm.swappiness = \
              1; then: tuned-adm profile dbdyno"
         );
+    }
+
+    /// Of two profiles the one that is activated last would be the only one.
+    #[test]
+    fn what_another_rule_wants_of_tuned_stands_in_the_same_profile() {
+        let mut facts = configured(
+            &[("vm.swappiness", "1")],
+            &[("sysctl", "vm.swappiness", "10")],
+            false,
+        );
+        let host = host(&mut facts);
+        host.governors = Fact::known(vec!["schedutil".to_owned()], "scaling_governor");
+        let mut tuned = host.tuned.value().unwrap().clone();
+        tuned.directory = "/etc/tuned/profiles".to_owned();
+        host.tuned = Fact::known(tuned.clone(), "/etc/tuned/active_profile");
+        let catalogue = crate::catalogue();
+        let governor = catalogue
+            .iter()
+            .find(|rule| rule.id == "hardware.cpu_governor")
+            .unwrap();
+        let both = |facts: &dbdyno_model::Facts| {
+            let of = |rule| finding(rule, facts).host_actions.remove(0);
+            (of(&RULE), of(governor))
+        };
+        let (ours, governors) = both(&facts);
+        assert_eq!(ours.files, governors.files);
+        assert_eq!(ours.commands, ["tuned-adm profile dbdyno"]);
+        assert_eq!(ours.commands, governors.commands);
+        assert_eq!(ours.files[0].file, "/etc/tuned/profiles/dbdyno/tuned.conf");
+        assert_eq!(
+            ours.files[0].lines,
+            [
+                "[main]",
+                "include=postgresql",
+                "[sysctl]",
+                "vm.swappiness = 1",
+                "[cpu]",
+                "governor=performance"
+            ]
+        );
+        // A profile that included itself would not load.
+        tuned.profile = Some("postgresql dbdyno".to_owned());
+        crate::testing::host(&mut facts).tuned = Fact::known(tuned, "/etc/tuned/active_profile");
+        let (ours, _) = both(&facts);
+        assert_eq!(ours.files[0].lines[0], "[sysctl]");
+        assert_eq!(ours.commands, ["tuned-adm profile postgresql dbdyno"]);
     }
 
     #[test]

@@ -18,19 +18,20 @@
 //!
 //! ## When it does not apply
 //! Turning disks; storage that does not say what it is, and virtual disks that say they turn: so does
-//! any disk that a hypervisor gives to its guests unless it is told otherwise.
+//! any disk that a hypervisor gives to its guests unless it is told otherwise. Where tablespaces or
+//! their medium were not read, it passes nothing.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-query.html>
 //! - <https://www.postgresql.org/docs/current/sql-altertablespace.html>
 
 use dbdyno_model::finding::{Confidence, Statement};
-use dbdyno_model::postgres::{Postgres, ReplicationRole};
+use dbdyno_model::postgres::{Postgres, ReplicationRole, Tablespace};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::machine::{rotational, turns};
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, humane_number, need, safe, server, settle};
+use crate::rule::{FindingExt, Rule, host, humane_number, need, need_ref, safe, server, settle};
 use crate::sql::{StatementExt, identifier, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -59,7 +60,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let now = settings::number(postgres, "random_page_cost")?;
     let rotational_fact = rotational(facts);
     let is_wrong = now >= DEFAULT && !need(&rotational_fact, "medium under the data")?;
-    let tablespaces = tablespaces(facts, postgres, if is_wrong { SOLID_STATE } else { now });
+    let (tablespaces, unread) =
+        tablespaces(facts, postgres, if is_wrong { SOLID_STATE } else { now });
     let mut finding = if is_wrong {
         RULE.finding(format!(
             "random_page_cost is {now}, but no disk under the data turns"
@@ -73,7 +75,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
     } else {
         let Some(first) = tablespaces.first() else {
-            return Ok(Outcome::Ok);
+            return unread.map_or(Ok(Outcome::Ok), Err);
         };
         RULE.finding(first.message.clone())
             .shows(postgres, "random_page_cost")
@@ -97,29 +99,37 @@ struct Mispriced {
     sql: Statement,
 }
 
-/// Those of which the medium is known; what the owner set for turning disks is kept.
-fn tablespaces(facts: &Facts, postgres: &Postgres, servers_cost: f64) -> Vec<Mispriced> {
-    let host = facts.host.as_ref();
-    let is_primary = postgres.role.get() == Some(ReplicationRole::Primary);
-    let (Some(host), true) = (host, is_primary) else {
-        return Vec::new();
-    };
+/// Those of which the medium is known, and what was not read of the others; what the owner set for
+/// turning disks is kept.
+fn tablespaces(
+    facts: &Facts,
+    postgres: &Postgres,
+    servers_cost: f64,
+) -> (Vec<Mispriced>, Option<Outcome>) {
     let mut found = Vec::new();
-    for one in postgres.tablespaces.value().into_iter().flatten() {
-        let storage = host
-            .tablespaces
-            .iter()
-            .find(|below| below.location == one.location);
-        let Some(is_turning) = storage.and_then(|below| turns(host, &below.storage).get()) else {
-            continue;
-        };
+    let all = match of_primary(postgres) {
+        Ok(all) => all,
+        Err(why) => return (found, Some(why)),
+    };
+    let mut unread = None;
+    for one in all {
         let own = one
             .option("random_page_cost")
             .and_then(|cost| cost.parse::<f64>().ok());
         let cost = own.unwrap_or(servers_cost);
+        if own.is_some() && cost < DEFAULT {
+            continue;
+        }
+        let is_turning = match medium(facts, one) {
+            Ok(is_turning) => is_turning,
+            Err(why) => {
+                unread = unread.or(Some(why));
+                continue;
+            }
+        };
         let (wanted, medium) = if !is_turning && cost >= DEFAULT {
             (SOLID_STATE, "no disk under it turns")
-        } else if is_turning && cost < DEFAULT && own.is_none() {
+        } else if is_turning && cost < DEFAULT {
             (DEFAULT, "its disks turn")
         } else {
             continue;
@@ -137,7 +147,27 @@ fn tablespaces(facts: &Facts, postgres: &Postgres, servers_cost: f64) -> Vec<Mis
             name,
         });
     }
-    found
+    (found, unread)
+}
+
+/// A standby has its primary's costs: no statement can change them there.
+fn of_primary(postgres: &Postgres) -> Result<&[Tablespace], Outcome> {
+    if need(&postgres.role, "role of the server")? != ReplicationRole::Primary {
+        return Ok(&[]);
+    }
+    let all = need_ref(&postgres.tablespaces, "tablespaces of the server")?;
+    Ok(all.as_slice())
+}
+
+/// Whether the disks under a tablespace turn.
+fn medium(facts: &Facts, tablespace: &Tablespace) -> Result<bool, Outcome> {
+    let host = host(facts)?;
+    let name = format!("medium under the tablespace {}", identifier(&tablespace.name));
+    let below = need_ref(&host.tablespaces, &name)?
+        .iter()
+        .find(|below| below.location == tablespace.location)
+        .ok_or_else(|| Outcome::Unknown(format!("{name}: not collected")))?;
+    need(&turns(host, &below.storage), &name)
 }
 
 #[cfg(test)]
@@ -193,9 +223,14 @@ mod tests {
                 });
                 storage
             });
-            host(&mut facts).tablespaces.push(TablespaceStorage {
+            let below = TablespaceStorage {
                 location: location.clone(),
                 storage,
+            };
+            let host = host(&mut facts);
+            host.tablespaces = host.tablespaces.clone().map(|mut all| {
+                all.push(below);
+                all
             });
             let tablespace = Tablespace {
                 name: name.to_owned(),
@@ -232,6 +267,30 @@ mod tests {
             "random_page_cost is 4 for the tablespace fast, but no disk under it turns"
         );
         assert_eq!(found.statements.len(), 1);
+    }
+
+    #[test]
+    fn a_tablespace_that_was_not_read_passes_nothing() {
+        let mut facts = healthy();
+        configure(&mut facts, "random_page_cost", "1.1");
+        postgres(&mut facts).tablespaces = Fact::unknown("permission denied", "pg_tablespace");
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "tablespaces of the server: permission denied"
+        );
+        let mut facts = with_tablespaces(&[]);
+        configure(&mut facts, "random_page_cost", "1.1");
+        finding(&RULE, &facts);
+        host(&mut facts).tablespaces = Fact::unknown("not looked for", "/proc/self/mountinfo");
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "medium under the tablespace fast: not looked for"
+        );
+        // A low cost of its own is the owner's choice on any medium.
+        let mut facts = with_tablespaces(&["random_page_cost=2"]);
+        configure(&mut facts, "random_page_cost", "1.1");
+        host(&mut facts).tablespaces = Fact::unknown("not looked for", "/proc/self/mountinfo");
+        ok(&RULE, &facts);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub struct HostOptions {
     pub data_directory: Option<PathBuf>,
     pub wal_directory: Option<PathBuf>,
     /// Of each tablespace, as the server names it; in the data directory where that is not absolute.
-    pub tablespaces: Vec<String>,
+    pub tablespaces: Fact<Vec<String>>,
     /// With it, limits and mounts are the server's, not this program's.
     pub server_pid: Option<u32>,
 }
@@ -155,7 +155,7 @@ pub fn collect(root: &Root, options: &HostOptions) -> Host {
     }
 }
 
-fn tablespaces(root: &Root, process: &str, options: &HostOptions) -> Vec<TablespaceStorage> {
+fn tablespaces(root: &Root, process: &str, options: &HostOptions) -> Fact<Vec<TablespaceStorage>> {
     let of = |location: &String| {
         let directory = match &options.data_directory {
             Some(data) => data.join(location),
@@ -166,7 +166,8 @@ fn tablespaces(root: &Root, process: &str, options: &HostOptions) -> Vec<Tablesp
             storage: storage::collect(root, process, &directory),
         }
     };
-    options.tablespaces.iter().map(of).collect()
+    let locations = options.tablespaces.clone();
+    locations.map(|all| all.iter().map(of).collect())
 }
 
 /// Reads the counters once; two samples and the seconds between make a window.

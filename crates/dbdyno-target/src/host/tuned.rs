@@ -18,6 +18,8 @@ const DIRECTORIES: [&str; 4] = [
     "/usr/lib/tuned/profiles",
     "/usr/lib/tuned",
 ];
+/// From 2.24 on, profiles have a directory of their own below tuned's.
+const OF_PROFILES: [&str; 2] = ["/usr/lib/tuned/profiles", DIRECTORIES[0]];
 pub(super) const SECTIONS: [&str; 4] = ["sysctl", "vm", "disk", "cpu"];
 /// A profile with more was not written by hand, and none of what it says can be trusted.
 const MOST_SETTINGS: usize = 1024;
@@ -79,6 +81,7 @@ pub(super) fn collect(root: &Root) -> Fact<Tuned> {
         profile: (!active.is_empty()).then(|| active.join(" ")),
         reapplies_sysctl: reapplies_sysctl(&main),
         sysctl_conf: sysctl_conf.into_iter().take(MOST_SETTINGS).collect(),
+        directory: owners_directory(root).to_owned(),
         ..Tuned::default()
     };
     let mut seen = Vec::new();
@@ -86,6 +89,12 @@ pub(super) fn collect(root: &Root) -> Fact<Tuned> {
         add(root, name, &mut tuned, &mut seen);
     }
     Fact::known(tuned, ACTIVE)
+}
+
+/// Where this release looks for profiles of the owner's.
+fn owners_directory(root: &Root) -> &'static str {
+    let has_own = OF_PROFILES.iter().any(|directory| root.exists(directory));
+    DIRECTORIES[usize::from(!has_own)]
 }
 
 /// Adds a profile after those that it includes, so that its own values win.
@@ -166,6 +175,7 @@ mod tests {
         );
         let tuned = collect(&Root::new(tree.path()));
         let tuned = tuned.value().unwrap();
+        assert_eq!(tuned.directory, "/etc/tuned");
         assert_eq!(tuned.profile.as_deref(), Some("child"));
         assert_eq!(tuned.missing, ["absent"]);
         let places: Vec<String> = tuned.sysctl_conf.iter().map(|line| line.place()).collect();
@@ -178,5 +188,16 @@ mod tests {
             .collect();
         assert_eq!(swappiness, ["1"]);
         assert_eq!(tuned.settings.len(), 2);
+    }
+
+    #[test]
+    fn newer_releases_look_one_directory_below() {
+        for stock in ["etc/tuned/profiles", "usr/lib/tuned/profiles"] {
+            let tree = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(tree.path().join("etc")).unwrap();
+            std::fs::create_dir_all(tree.path().join(stock)).unwrap();
+            let tuned = collect(&Root::new(tree.path()));
+            assert_eq!(tuned.value().unwrap().directory, "/etc/tuned/profiles");
+        }
     }
 }

@@ -32,8 +32,36 @@ pub(super) const DIRECTIVES: [&str; 12] = [
     "TasksMax",
 ];
 
-/// The service that a control group's path belongs to.
+/// Services that start programs of others and are no unit of theirs: a drop-in would go to these.
+const STARTERS: [&str; 11] = [
+    "atd",
+    "containerd",
+    "cron",
+    "crond",
+    "crio",
+    "docker",
+    "k3s",
+    "kubelet",
+    "podman",
+    "ssh",
+    "sshd",
+];
+
+/// The system's service that a control group's path belongs to: one of a user's own manager may bear
+/// the name of one of the system's.
 pub fn service(path: &str) -> Option<&str> {
+    let is_users = |part: &str| part == "user.slice" || part.starts_with("user@");
+    let is_starter = |part: &str| {
+        part.strip_suffix(".service")
+            .and_then(|stem| stem.split('@').next())
+            .is_some_and(|name| STARTERS.contains(&name))
+    };
+    if path
+        .split('/')
+        .any(|part| is_users(part) || is_starter(part))
+    {
+        return None;
+    }
     path.split('/')
         .rfind(|part| part.ends_with(".service") && part.len() > ".service".len())
 }
@@ -148,6 +176,23 @@ mod tests {
         assert_eq!(service("/system.slice/a.service/child"), Some("a.service"));
         assert_eq!(service("/user.slice/session-2.scope"), None);
         assert_eq!(service("/.service"), None);
+    }
+
+    #[test]
+    fn who_started_a_server_by_hand_or_in_a_container_is_not_its_unit() {
+        for path in [
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/postgresql.service",
+            "/user.slice/user-1000.slice/user@1000.service",
+            "/user@1000.service/app.slice/postgresql.service",
+            "/system.slice/cron.service",
+            "/system.slice/ssh@3-192.0.2.1:22-192.0.2.7:5000.service",
+            "/system.slice/docker.service/docker/0a1b",
+            "/system.slice/k3s.service/kubepods/pod1",
+        ] {
+            assert_eq!(service(path), None, "{path}");
+        }
+        let path = "/system.slice/cronicle.service";
+        assert_eq!(service(path), Some("cronicle.service"));
     }
 
     #[test]
