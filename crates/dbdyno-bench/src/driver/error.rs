@@ -101,9 +101,13 @@ pub(crate) fn connect_hint(server: &str, source: &WireError) -> &'static str {
     if let Some(hint) = limit {
         return hint;
     }
-    match source.server().map(|error| error.sqlstate.as_str()) {
+    let sqlstate = source.server().map(|error| error.sqlstate.as_str());
+    let denied = ServerError::denied_hint(number(source), sqlstate.unwrap_or_default());
+    if let Some(hint) = denied {
+        return hint;
+    }
+    match sqlstate {
         _ if number(source) == Some(UNKNOWN_DATABASE) => "create the database, or name another",
-        Some("28P01" | "28000") => "check the user and the password",
         Some("3D000") => "create the database, or name another",
         _ => "check that the server runs and that address and port are right",
     }
@@ -208,7 +212,8 @@ mod tests {
         assert!(hint("42000", Some(1203)).contains("max_user_connections"));
         assert!(hint("42000", Some(1226)).contains("MAX_USER_CONNECTIONS"));
         assert!(hint("42000", Some(1049)).contains("create the database"));
-        assert!(hint("28000", Some(1045)).contains("password"));
+        assert!(hint("28000", Some(1045)).contains("ssl-mode=REQUIRED"));
+        assert_eq!(hint("28P01", None), "check the user and the password");
     }
 
     #[test]

@@ -66,12 +66,12 @@ impl ClientError {
         }
         let known = self
             .read_only_hint()
-            .or_else(|| self.connection_limit_hint());
+            .or_else(|| self.connection_limit_hint())
+            .or_else(|| ServerError::denied_hint(self.number(), self.sqlstate()?));
         if let Some(hint) = known {
             return Some(hint);
         }
         Some(match self.sqlstate() {
-            Some("28P01" | "28000") => "check the user and the password",
             Some("3D000" | "42000") if self.number().is_none_or(|number| number == 1049) => {
                 "create the database, or name another"
             }

@@ -42,6 +42,19 @@ impl ServerError {
         })
     }
 
+    /// What to do where nobody is let in by that name and password.
+    pub(crate) fn denied_hint(number: Option<u16>, sqlstate: &str) -> Option<&'static str> {
+        const ACCESS_DENIED: u16 = 1045;
+        match (number, sqlstate) {
+            (Some(ACCESS_DENIED), _) => Some(
+                "check the user and the password; MariaDB says the same where it demands TLS \
+                 (ssl-mode=REQUIRED)",
+            ),
+            (_, "28P01" | "28000") => Some("check the user and the password"),
+            _ => None,
+        }
+    }
+
     /// Whether PostgreSQL's pg_hba.conf does not let the connection in.
     pub(crate) fn is_hba(&self) -> bool {
         Self::names_hba(&self.sqlstate, &self.message)

@@ -85,6 +85,9 @@ mod tests {
             .flat_map(|answer| &answer.steps)
             .find(|step| !step.files.is_empty())
             .unwrap();
-        assert_eq!(made(step).as_deref(), Some("install -d '/etc/a b.d' /etc/c"));
+        assert_eq!(
+            made(step).as_deref(),
+            Some("install -d '/etc/a b.d' /etc/c")
+        );
     }
 }

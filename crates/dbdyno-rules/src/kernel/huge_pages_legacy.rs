@@ -189,7 +189,10 @@ mod tests {
         // In kB: 1 GiB.
         set(&mut facts, "huge_page_size", "1048576");
         let why = unknown(&RULE, &facts);
-        assert_eq!(why, "huge pages of 1 GiB: only the default size is collected");
+        assert_eq!(
+            why,
+            "huge pages of 1 GiB: only the default size is collected"
+        );
     }
 
     #[test]

@@ -227,7 +227,10 @@ mod tests {
         assert!(own.files[0].lines[1].starts_with("TasksMax="));
         for (group, words) in [
             ("system.slice", "for system.slice, which holds for all"),
-            ("docker/0a1b", "raise pids.max of /sys/fs/cgroup/docker/0a1b to "),
+            (
+                "docker/0a1b",
+                "raise pids.max of /sys/fs/cgroup/docker/0a1b to ",
+            ),
         ] {
             let above = limited(group);
             assert!(above.action.contains(words), "{}", above.action);

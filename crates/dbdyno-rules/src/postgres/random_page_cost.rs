@@ -162,7 +162,10 @@ fn of_primary(postgres: &Postgres) -> Result<&[Tablespace], Outcome> {
 /// Whether the disks under a tablespace turn.
 fn medium(facts: &Facts, tablespace: &Tablespace) -> Result<bool, Outcome> {
     let host = host(facts)?;
-    let name = format!("medium under the tablespace {}", identifier(&tablespace.name));
+    let name = format!(
+        "medium under the tablespace {}",
+        identifier(&tablespace.name)
+    );
     let below = need_ref(&host.tablespaces, &name)?
         .iter()
         .find(|below| below.location == tablespace.location)
