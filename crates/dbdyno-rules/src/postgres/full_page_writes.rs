@@ -160,20 +160,18 @@ mod tests {
             unknown(&RULE, &facts),
             "storage of the tablespace fast: not collected"
         );
-        let storage = host(&mut facts).data.clone();
-        host(&mut facts).tablespaces = vec![TablespaceStorage {
-            location: "/srv/fast".into(),
-            storage: storage.map(|mut storage| {
+        let lies_on = |facts: &mut Facts, filesystem: &str| {
+            let storage = host(facts).data.clone().map(|mut storage| {
                 storage.mount_point = "/srv".into();
+                storage.filesystem = filesystem.into();
                 storage
-            }),
-        }];
+            });
+            let location = "/srv/fast".into();
+            host(facts).tablespaces = vec![TablespaceStorage { location, storage }];
+        };
+        lies_on(&mut facts, "zfs");
         not_applicable(&RULE, &facts);
-        let below = &mut host(&mut facts).tablespaces[0].storage;
-        *below = below.clone().map(|mut storage| {
-            storage.filesystem = "xfs".into();
-            storage
-        });
+        lies_on(&mut facts, "xfs");
         insta::assert_snapshot!(finding(&RULE, &facts).message, @"full_page_writes is off: xfs at /srv can leave a page half-written in a power cut, and nothing mends it");
         let data = &mut host(&mut facts).data;
         *data = data.clone().map(|mut storage| {
