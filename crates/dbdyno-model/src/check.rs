@@ -49,8 +49,10 @@ pub struct Assessment {
     pub not_applicable: Vec<NotAssessed>,
     pub missing_privileges: Vec<MissingPrivilege>,
     pub failures: Vec<CollectorFailure>,
-    /// The tables of the connected database that autovacuum takes up next, the soonest first.
-    pub next_vacuums: Vec<NextVacuum>,
+    /// What autovacuum takes up next of the connected database's tables that are listed (about 300, not
+    /// all of many), the soonest first. Empty where none is due at any rate so far, on a standby and
+    /// where autovacuum is off; null where tables, role or setting were not read.
+    pub next_vacuums: Option<Vec<NextVacuum>>,
 }
 
 /// When autovacuum takes a table up, at the rate at which its rows have died or come so far.
@@ -61,10 +63,24 @@ pub struct NextVacuum {
     /// As in SQL: `public."Order lines"`.
     pub table: String,
     pub due_in_s: f64,
-    pub dead_rows: u64,
-    /// Dead rows from which it is due, by the table's own options or the server's settings.
+    /// Of these there will be enough first.
+    pub due_for: DueFor,
+    /// So many of them make it due, by the table's own options or the server's settings.
     pub threshold_rows: f64,
+    pub dead_rows: u64,
     pub dead_rows_per_s: Option<f64>,
+    /// Since the last vacuum, where the server counts them.
+    pub inserted_rows: Option<u64>,
+}
+
+/// Rows that make a table due for vacuum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DueFor {
+    #[default]
+    DeadRows,
+    InsertedRows,
 }
 
 /// A finding with what it comes to once every rule was heard.

@@ -48,7 +48,7 @@ pub struct Unreached {
     pub engine: Option<String>,
     pub port: Option<u16>,
     pub data_directory: Option<String>,
-    /// What its main process holds of the host's memory.
+    /// What its main process holds of the host's memory: of a PostgreSQL no less than its shared memory.
     pub resident_bytes: Option<u64>,
     pub why: String,
     /// What would open it.

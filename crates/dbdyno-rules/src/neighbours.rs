@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use dbdyno_model::facts::Unreached;
 use dbdyno_model::host::Host;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Fact, Facts};
@@ -47,6 +48,15 @@ pub(crate) fn left(facts: &Facts, host: &Host, alone: Fact<u64>) -> Fact<u64> {
     let (Some(bytes), Some(total)) = (alone.get(), host.memory.total_bytes.get()) else {
         return alone;
     };
+    let hidden = |server: &&Unreached| server.resident_bytes.is_none();
+    if let Some(server) = facts.unreached.iter().find(hidden) {
+        let port = server.port.map(|port| format!(" on port {port}"));
+        let why = format!(
+            "the server{} was not read, nor what it holds; give --memory",
+            port.unwrap_or_default()
+        );
+        return Fact::unknown(why, alone.origin);
+    }
     let servers: Vec<(&Facts, u64)> = facts
         .others
         .iter()
@@ -140,7 +150,6 @@ mod tests {
     use super::*;
     use crate::formulas::{GIB, MIB};
     use crate::testing::{declare_tpcc, healthy, host, set};
-    use dbdyno_model::facts::Unreached;
     use dbdyno_model::host::MemoryLimit;
 
     const TOTAL: u64 = 25_455_230_976;
@@ -213,6 +222,14 @@ mod tests {
             why.why_unknown()
                 .is_some_and(|why| why.contains("--memory"))
         );
+        let server = &mut facts.unreached[0];
+        (server.port, server.resident_bytes) = (Some(5440), None);
+        assert_eq!(
+            memories(&facts)[0].why_unknown(),
+            Some("the server on port 5440 was not read, nor what it holds; give --memory")
+        );
+        facts.intent.memory_bytes = Some(GIB);
+        assert_eq!(memories(&facts)[0].get(), Some(GIB));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn statistics_age_s(postgres: &Postgres) -> Option<f64> {
 pub(crate) fn statistics_of(postgres: &Postgres, least_s: f64, what: &str) -> Result<f64, Outcome> {
     let Some(age_s) = statistics_age_s(postgres) else {
         return Err(Outcome::Unknown(format!(
-            "{what}: since when the database counts is not known: it was never reset, and pg_stat_file() does not tell when it was made"
+            "{what}: since when the database counts is not known: it was never reset, and pg_stat_file() or the views that all databases share do not date it"
         )));
     };
     if age_s < least_s {

@@ -5,14 +5,15 @@ use std::thread;
 use std::time::Duration;
 
 use dbdyno_model::Connection;
-use dbdyno_model::facts::{Facts, Unreached};
-use dbdyno_target::host::{self, HostOptions, OtherServer, Postmaster, Root};
+use dbdyno_model::facts::Facts;
+use dbdyno_target::host::{self, HostOptions, Postmaster, Root};
 use dbdyno_target::names::{self, Names};
 use dbdyno_target::{connection, found};
 
 use crate::cli::Reading;
 use crate::exit::{Exit, Failure};
 use crate::facts;
+use crate::neighbours::{self, not_read, not_readable};
 use crate::printer::Printer;
 use crate::target::postmaster;
 
@@ -49,7 +50,7 @@ pub(crate) fn collect(
         Some(to) => {
             names.add(to);
             printer.progress(&format!("reading {}", to.display()));
-            server(to, wanted.sample).map_err(without_secrets)?
+            server(to, wanted.sample, &mut names).map_err(without_secrets)?
         }
         None => {
             printer.progress("reading this host");
@@ -75,14 +76,20 @@ pub(crate) fn without_secrets(failure: Failure) -> Failure {
     }
 }
 
-/// One server, and the host where its own backend shows that it runs here.
-fn server(to: &Connection, sample: Duration) -> Result<Facts, Failure> {
+/// One server, and where its own backend shows that it runs here the host, with what others hold of it.
+fn server(to: &Connection, sample: Duration, names: &mut Names) -> Result<Facts, Failure> {
     // This has a limit of its own, which the user may have set.
     let mut client = connection::connect(to)
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-    within(sample + PATIENCE, &to.display(), move || {
+    let (facts, postmaster) = within(sample + PATIENCE, &to.display(), move || {
         let postmaster = postmaster(&mut client);
-        facts::read(&mut client, postmaster, sample)
+        let facts = facts::read(&mut client, postmaster, sample)?;
+        Ok((facts, postmaster))
+    })?;
+    let unreached = postmaster.map(|named| neighbours::of(named, Some(names)));
+    Ok(Facts {
+        unreached: unreached.unwrap_or_default(),
+        ..facts
     })
 }
 
@@ -123,19 +130,6 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
     }
 }
 
-/// A server of another engine is named, so that nobody takes it for judged.
-fn not_readable(server: OtherServer) -> Unreached {
-    let directory = server.data_directory.as_ref();
-    Unreached {
-        engine: Some(server.engine.to_owned()),
-        port: server.port,
-        data_directory: directory.map(|directory| directory.display().to_string()),
-        resident_bytes: host::resident_bytes(&Root::host(), server.pid),
-        why: "dbdyno reads PostgreSQL alone so far: only the host of this one was judged".into(),
-        next: None,
-    }
-}
-
 fn found_server(postmaster: Postmaster, sample: Duration) -> Result<Facts, Failure> {
     let what = match postmaster.port {
         Some(port) => format!("the server on port {port}"),
@@ -147,18 +141,6 @@ fn found_server(postmaster: Postmaster, sample: Duration) -> Result<Facts, Failu
             .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
         facts::read(&mut client, Some(pid), sample)
     })
-}
-
-fn not_read(postmaster: &Postmaster, failure: Failure) -> Unreached {
-    let directory = postmaster.data_directory.as_ref();
-    Unreached {
-        engine: None,
-        port: postmaster.port,
-        data_directory: directory.map(|directory| directory.display().to_string()),
-        resident_bytes: host::resident_bytes(&Root::host(), postmaster.pid),
-        why: failure.message,
-        next: failure.hint,
-    }
 }
 
 /// The host where no server could be read: with the data directory of one that runs, if there is any.

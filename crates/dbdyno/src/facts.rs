@@ -14,6 +14,7 @@ use dbdyno_target::postgres::{self, CollectOptions};
 use crate::clock;
 use crate::collecting::{PATIENCE, within};
 use crate::exit::{Exit, Failure};
+use crate::neighbours;
 use crate::target::postmaster;
 
 /// Long enough for rates, short enough that the plan is on the screen at once.
@@ -22,15 +23,25 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Below this no PostgreSQL with a load on it is worth measuring.
 pub(crate) const LEAST_MEMORY: u64 = 256 << 20;
 
-/// Everything about the server behind the connection; it is only read.
+/// Everything about the server behind the connection; it is only read. Where it runs here, what other
+/// servers hold of the host stands beside it.
 pub(crate) fn collect(to: &Connection, intent: Intent) -> Result<Facts, Failure> {
     let mut client = connection::connect(to)
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-    let facts = within(WINDOW + PATIENCE, &to.display(), move || {
+    let (facts, postmaster) = within(WINDOW + PATIENCE, &to.display(), move || {
         let postmaster = postmaster(&mut client);
-        read(&mut client, postmaster, WINDOW)
+        let facts = read(&mut client, postmaster, WINDOW)?;
+        Ok((facts, postmaster))
     })?;
-    Ok(Facts { intent, ..facts })
+    // A lab server has the memory that it was given.
+    let unreached = postmaster
+        .filter(|_| !intent.lab)
+        .map(|named| neighbours::of(named, None));
+    Ok(Facts {
+        intent,
+        unreached: unreached.unwrap_or_default(),
+        ..facts
+    })
 }
 
 /// The same of an open session, and of the host where the server's main process is known.

@@ -9,8 +9,8 @@ pub struct ForeignKeys {
     /// All there are; those of partitions count with their parent.
     pub foreign_keys: u64,
     pub unindexed: u64,
-    /// Unindexed ones on tables whose pages nobody has counted, and whose size was not asked for since
-    /// they are many or locked: their rows stand in, at 50 a page.
+    /// Unindexed ones whose parents lose rows, on tables whose pages nobody has counted, and whose size
+    /// was not asked for since they are many or locked: their rows stand in, at 50 a page.
     pub unmeasured: u64,
     /// Unindexed ones, those on the largest tables first.
     pub listed: Vec<UnindexedForeignKey>,

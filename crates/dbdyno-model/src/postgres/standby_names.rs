@@ -19,7 +19,7 @@ impl StandbyNames {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
     Word(String),
-    /// In double quotes: never a keyword, and never `*` for any.
+    /// In double quotes: never a keyword.
     Quoted(String),
     /// A parenthesis, a comma or a blank.
     Sign(char),

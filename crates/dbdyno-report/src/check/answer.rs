@@ -17,7 +17,7 @@ pub struct Said {
     pub plan: Plan,
     pub passed: Vec<String>,
     pub not_applicable: Vec<NotAssessed>,
-    pub next_vacuums: Vec<NextVacuum>,
+    pub next_vacuums: Option<Vec<NextVacuum>>,
 }
 
 /// Puts together what is said of the server in `facts`.

@@ -82,7 +82,7 @@ pub(super) fn said() -> Said {
             not("kernel.numa", "the host has one node"),
             not("hardware.raid", "no md array is under the data"),
         ],
-        next_vacuums: Vec::new(),
+        next_vacuums: None,
     }
 }
 

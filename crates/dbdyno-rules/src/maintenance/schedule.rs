@@ -1,6 +1,7 @@
 //! When a table is due for vacuum next, at the rate at which its rows have died so far.
 
 use dbdyno_model::Outcome;
+use dbdyno_model::check::DueFor;
 use dbdyno_model::postgres::{Postgres, Table};
 
 use super::tables;
@@ -18,22 +19,35 @@ pub(super) struct Schedule {
     /// None where the counters are too young.
     pub(super) dead_per_s: Option<f64>,
     /// For dead or for inserted rows, whichever comes first; none where neither grows.
-    pub(super) due_in_s: Option<f64>,
+    pub(super) due: Option<Due>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Due {
+    pub(super) in_s: f64,
+    pub(super) rows: DueFor,
+    /// So many of them.
+    pub(super) threshold: f64,
 }
 
 pub(super) fn schedule(postgres: &Postgres, table: &Table) -> Result<Schedule, Outcome> {
     let threshold = tables::vacuum_threshold(postgres, table)?;
     let dead_per_s = dead_per_s(postgres, table);
-    let for_dead =
+    let dead_in_s =
         dead_per_s.and_then(|per_s| due_in_s(threshold, table.dead_tuples as f64, per_s));
-    let due_in_s = [for_dead, for_inserts(postgres, table)?]
+    let for_dead = dead_in_s.map(|in_s| Due {
+        in_s,
+        rows: DueFor::DeadRows,
+        threshold,
+    });
+    let due = [for_dead, for_inserts(postgres, table)?]
         .into_iter()
         .flatten()
-        .min_by(f64::total_cmp);
+        .min_by(|a, b| a.in_s.total_cmp(&b.in_s));
     Ok(Schedule {
         threshold,
         dead_per_s,
-        due_in_s,
+        due,
     })
 }
 
@@ -59,8 +73,8 @@ fn since_vacuum_s(postgres: &Postgres, table: &Table) -> Option<f64> {
     }
 }
 
-/// Seconds until a vacuum that is due for inserted rows alone.
-fn for_inserts(postgres: &Postgres, table: &Table) -> Result<Option<f64>, Outcome> {
+/// A vacuum that is due for inserted rows alone.
+fn for_inserts(postgres: &Postgres, table: &Table) -> Result<Option<Due>, Outcome> {
     let base = tables::own_or_server(postgres, table, "autovacuum_vacuum_insert_threshold")?;
     let scale = tables::own_or_server(postgres, table, "autovacuum_vacuum_insert_scale_factor")?;
     let (Some(inserted), Some(since)) = (
@@ -79,7 +93,12 @@ fn for_inserts(postgres: &Postgres, table: &Table) -> Result<Option<f64>, Outcom
     };
     let threshold = insert_threshold_rows(base, scale, tables::rows(table), unfrozen);
     let inserted = inserted as f64;
-    Ok(due_in_s(threshold, inserted, inserted / since))
+    let in_s = due_in_s(threshold, inserted, inserted / since);
+    Ok(in_s.map(|in_s| Due {
+        in_s,
+        rows: DueFor::InsertedRows,
+        threshold,
+    }))
 }
 
 #[cfg(test)]
@@ -110,7 +129,8 @@ mod tests {
     fn due(facts: &Facts, table: &Table) -> Option<f64> {
         schedule(facts.postgres.as_ref().unwrap(), table)
             .unwrap()
-            .due_in_s
+            .due
+            .map(|due| due.in_s)
     }
 
     #[test]

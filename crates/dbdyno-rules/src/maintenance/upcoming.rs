@@ -2,7 +2,7 @@
 
 use dbdyno_model::Facts;
 use dbdyno_model::check::NextVacuum;
-use dbdyno_model::postgres::{ReplicationRole, Table};
+use dbdyno_model::postgres::{Postgres, ReplicationRole, Table};
 
 use super::schedule::schedule;
 use super::tables;
@@ -10,29 +10,35 @@ use super::tables;
 /// Tables that are told.
 const TOLD: usize = 10;
 
-/// The soonest first; none on a standby, or where autovacuum is off.
-pub fn next_vacuums(facts: &Facts) -> Vec<NextVacuum> {
-    let Some(server) = &facts.postgres else {
-        return Vec::new();
-    };
-    let is_at_work = server.role.get() == Some(ReplicationRole::Primary)
-        && server.is_on("autovacuum") == Some(true);
+/// The soonest first; empty on a standby, or where autovacuum is off. None where that was not read.
+pub fn next_vacuums(facts: &Facts) -> Option<Vec<NextVacuum>> {
+    let server = facts.postgres.as_ref()?;
+    let is_primary = server.role.get()? == ReplicationRole::Primary;
+    if !is_primary || !server.is_on("autovacuum")? {
+        return Some(Vec::new());
+    }
+    Some(among(server, server.tables.value()?))
+}
+
+fn among(server: &Postgres, listed: &[Table]) -> Vec<NextVacuum> {
     let is_taken_up = |table: &&Table| {
         tables::option(table, "autovacuum_enabled")
             .is_none_or(|value| !super::autovacuum::is_off(value))
     };
-    let listed = server.tables.value().into_iter().flatten();
     let mut next: Vec<NextVacuum> = listed
-        .filter(|_| is_at_work)
+        .iter()
         .filter(is_taken_up)
         .filter_map(|table| {
             let schedule = schedule(server, table).ok()?;
+            let due = schedule.due?;
             Some(NextVacuum {
                 table: tables::name(table),
-                due_in_s: schedule.due_in_s?,
+                due_in_s: due.in_s,
+                due_for: due.rows,
+                threshold_rows: due.threshold,
                 dead_rows: table.dead_tuples,
-                threshold_rows: schedule.threshold,
                 dead_rows_per_s: schedule.dead_per_s,
+                inserted_rows: table.inserted_since_vacuum,
             })
         })
         .collect();
@@ -50,6 +56,7 @@ mod tests {
     use super::*;
     use crate::testing::{healthy, postgres, set, with_statistics_of_days};
     use dbdyno_model::Fact;
+    use dbdyno_model::check::DueFor;
 
     fn table(name: &str, dead: u64, options: &[&str]) -> Table {
         Table {
@@ -75,7 +82,7 @@ mod tests {
         ];
         all.extend((0..20).map(|number| table(&format!("slow{number:02}"), 1000, &[])));
         postgres(&mut facts).tables = Fact::known(all, "pg_class");
-        let next = next_vacuums(&facts);
+        let next = next_vacuums(&facts).unwrap();
         assert_eq!(next.len(), TOLD);
         assert_eq!(
             (next[0].table.as_str(), next[0].due_in_s),
@@ -87,9 +94,33 @@ mod tests {
         assert_eq!(next[2].table, "public.slow00");
 
         set(&mut facts, "autovacuum", "off");
-        assert_eq!(next_vacuums(&facts), []);
+        assert_eq!(next_vacuums(&facts), Some(Vec::new()));
         set(&mut facts, "autovacuum", "on");
         postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
-        assert_eq!(next_vacuums(&facts), []);
+        assert_eq!(next_vacuums(&facts), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_makes_a_table_due_is_named() {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 2.0);
+        let mut log = table("log", 1000, &[]);
+        log.inserted_since_vacuum = Some(100_500);
+        postgres(&mut facts).tables = Fact::known(vec![log], "pg_class");
+        let next = next_vacuums(&facts).unwrap();
+        assert_eq!(next[0].due_for, DueFor::InsertedRows);
+        assert!((next[0].threshold_rows - 201_000.0).abs() < 1e-6);
+        assert_eq!(next[0].inserted_rows, Some(100_500));
+    }
+
+    #[test]
+    fn what_was_not_read_is_no_empty_list() {
+        let mut facts = healthy();
+        postgres(&mut facts).tables = Fact::known(Vec::new(), "pg_class");
+        assert_eq!(next_vacuums(&facts), Some(Vec::new()));
+        postgres(&mut facts).tables = Fact::default();
+        assert_eq!(next_vacuums(&facts), None);
+        facts.postgres = None;
+        assert_eq!(next_vacuums(&facts), None);
     }
 }

@@ -24,6 +24,7 @@
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
 
+use dbdyno_model::check::DueFor;
 use dbdyno_model::finding::{Confidence, Statement};
 use dbdyno_model::postgres::Table;
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -108,11 +109,18 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 /// `100000050 rows, 40000000 dead, due in 3 days at 230 dead rows a second`.
 fn described(table: &Table, schedule: &Schedule) -> String {
     let mut text = format!("{:.0} rows, {} dead", schedule.threshold, table.dead_tuples);
-    if let Some(due_in_s) = schedule.due_in_s {
-        text += &format!(", due in {}", humane_time(due_in_s));
+    let is_for_inserts = schedule
+        .due
+        .is_some_and(|due| due.rows == DueFor::InsertedRows);
+    if let Some(due) = schedule.due {
+        text += &format!(", due in {}", humane_time(due.in_s));
+    }
+    if is_for_inserts {
+        text += " for inserted rows";
     }
     if let Some(per_s) = schedule.dead_per_s {
-        text += &format!(" at {} dead rows a second", humane_number(per_s));
+        let joint = if is_for_inserts { "," } else { " at" };
+        text += &format!("{joint} {} dead rows a second", humane_number(per_s));
     }
     text
 }

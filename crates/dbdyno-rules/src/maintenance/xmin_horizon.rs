@@ -112,7 +112,11 @@ fn named(holder: &XminHolder) -> String {
 fn end_holder(pid: u32, holder: &XminHolder) -> String {
     match holder.held_s {
         Some(held) => end_transaction(pid, held),
-        None => end_session(pid, &format!("age(backend_xmin) >= {}", holder.xid_age)),
+        // One that wrote may have an id of its own and no snapshot.
+        None => {
+            let age = "greatest(age(backend_xid), age(backend_xmin))";
+            end_session(pid, &format!("{age} >= {}", holder.xid_age))
+        }
     }
 }
 
@@ -266,6 +270,13 @@ mod tests {
             ]
         );
         assert!(found.statements.iter().all(|one| one.gives_up.is_some()));
+    }
+
+    #[test]
+    fn a_session_is_known_again_by_the_age_that_was_read() {
+        let session = held_by(HolderKind::Session, "4711", 3_500_000, None);
+        let found = finding(&RULE, &with_holders(vec![session]));
+        insta::assert_snapshot!(found.statements[0].sql, @"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 4711 AND greatest(age(backend_xid), age(backend_xmin)) >= 3500000");
     }
 
     #[test]

@@ -68,8 +68,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         |all| all.backend_age_s,
         |all| all.buffers_backend.map(|count| count as f64),
     );
-    let own =
-        own.ok_or_else(|| Outcome::Unknown("pages written by sessions: not counted".to_owned()))?;
+    let own = own.ok_or_else(|| {
+        let why = match all.latest() {
+            Some(all) if all.buffers_backend.is_some() => match all.backend_age_s {
+                Some(_) => "the counters cover less than a day",
+                None => "since when they are counted is not known",
+            },
+            _ => "not counted",
+        };
+        Outcome::Unknown(format!("pages written by sessions: {why}"))
+    })?;
     let written = checkpointed.amount + cleaned.amount + own.amount;
     // Each of the three may have been reset on another day.
     let own_share = own.per_s() / (checkpointed.per_s() + cleaned.per_s() + own.per_s());
@@ -184,7 +192,19 @@ mod tests {
     #[test]
     fn young_or_missing_counters_are_unknown() {
         assert!(unknown(&RULE, &healthy()).starts_with("no statistics yet"));
-        assert!(unknown(&RULE, &written(None, 0)).starts_with("pages written by sessions"));
+        let uncounted = unknown(&RULE, &written(None, 0));
+        assert_eq!(uncounted, "pages written by sessions: not counted");
+        let aged = |age_s: Option<f64>| {
+            let mut facts = written(Some(1000), 0);
+            let after = &mut postgres(&mut facts).checkpoints.after;
+            *after = after.clone().map(|mut all| {
+                all.backend_age_s = age_s;
+                all
+            });
+            unknown(&RULE, &facts)
+        };
+        assert!(aged(Some(60.0)).ends_with("cover less than a day"));
+        assert!(aged(None).ends_with("since when they are counted is not known"));
         let mut facts = written(Some(500), 0);
         let server = postgres(&mut facts);
         server.checkpoints.after = server.checkpoints.after.clone().map(|mut all| {

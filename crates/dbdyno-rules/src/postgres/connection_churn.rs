@@ -49,20 +49,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     releases::since(postgres, 14, "the count of sessions")?;
     load::latest(&postgres.database_counters, "sessions")?;
-    let counted = load::in_all_databases(&postgres.database_counters, |one| one.sessions);
-    let Some(counted) = counted else {
-        return Err(Outcome::Unknown(
-            "new sessions a second: the counters cover less than a day".to_owned(),
-        ));
-    };
+    let all = &postgres.database_counters;
+    let undated = || load::undated("new sessions a second", all, |one| one.sessions);
+    let counted = load::in_all_databases(all, |one| one.sessions).ok_or_else(undated)?;
     if counted.per_s <= FREQUENT_PER_S {
         return if counted.is_whole {
             Ok(Outcome::Ok)
         } else {
-            Err(Outcome::Unknown(
-                "new sessions a second: the counters of some databases cover less than a day"
-                    .to_owned(),
-            ))
+            Err(undated())
         };
     }
     Ok(RULE
@@ -119,7 +113,10 @@ mod tests {
             });
             all
         });
-        assert!(unknown(&RULE, &facts).contains("some databases"));
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "new sessions a second: since when the counters of some databases count is not known"
+        );
     }
 
     #[test]

@@ -133,6 +133,44 @@ pub(crate) fn in_all_databases(
     (all.seconds > 0.0).then_some(all)
 }
 
+/// Why a counter of all databases tells nothing, or not of all of them.
+pub(crate) fn undated(
+    what: &str,
+    sampled: &Sampled<Vec<DatabaseCounters>>,
+    counter: impl Fn(&DatabaseCounters) -> Option<u64>,
+) -> Outcome {
+    let all = sampled.latest().map_or(&[][..], Vec::as_slice);
+    let is_partial = all.iter().any(|one| counter(one).is_some() && is_old(one));
+    let (mut is_young, mut is_dateless) = (false, false);
+    for one in all.iter().filter(|one| !is_old(one)) {
+        match counter(one) {
+            None => continue,
+            Some(0) if is_partial => continue,
+            Some(_) => {}
+        }
+        is_young |= one.stats_age_s.is_some();
+        is_dateless |= one.stats_age_s.is_none();
+    }
+    let whose = if is_partial {
+        "the counters of some databases"
+    } else {
+        "the counters"
+    };
+    let why = match (is_young, is_dateless) {
+        (true, true) => {
+            format!("{whose} cover less than a day, and since when others count is not known")
+        }
+        (false, true) => format!("since when {whose} count is not known"),
+        (_, false) => format!("{whose} cover less than a day"),
+    };
+    Outcome::Unknown(format!("{what}: {why}"))
+}
+
+fn is_old(one: &DatabaseCounters) -> bool {
+    one.stats_age_s
+        .is_some_and(|age_s| age_s >= LONG_STATISTICS_S)
+}
+
 /// The newest reading of a view, or the outcome that names what is missing.
 pub(crate) fn latest<'a, T>(sampled: &'a Sampled<T>, name: &str) -> Result<&'a T, Outcome> {
     sampled.latest().ok_or_else(|| {
@@ -284,6 +322,30 @@ mod tests {
             "{partly:?}"
         );
         assert_eq!(of(vec![one(5, Some(60.0))]), None);
+    }
+
+    #[test]
+    fn why_a_counter_tells_nothing_is_true_of_it() {
+        let one = |sessions, stats_age_s| DatabaseCounters {
+            sessions: Some(sessions),
+            stats_age_s,
+            ..DatabaseCounters::default()
+        };
+        let why = |all: Vec<DatabaseCounters>| {
+            let sampled = Sampled {
+                before: dbdyno_model::Fact::known(all, "pg_stat_database"),
+                ..Sampled::default()
+            };
+            match undated("sessions", &sampled, |one| one.sessions) {
+                Outcome::Unknown(why) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (old, young) = (one(9, Some(LONG_STATISTICS_S)), one(9, Some(60.0)));
+        insta::assert_snapshot!(why(vec![young.clone()]), @"sessions: the counters cover less than a day");
+        insta::assert_snapshot!(why(vec![one(9, None)]), @"sessions: since when the counters count is not known");
+        insta::assert_snapshot!(why(vec![young, one(9, None)]), @"sessions: the counters cover less than a day, and since when others count is not known");
+        insta::assert_snapshot!(why(vec![old, one(9, None), one(0, Some(60.0))]), @"sessions: since when the counters of some databases count is not known");
     }
 
     #[test]

@@ -88,10 +88,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             Severity::Warn,
             Effect::Operation,
             format!(
-                "{}.{minor} is {} minor release(s) behind {newest}, the newest known on {}",
+                "{}.{minor} is {} minor release(s) behind {newest}, the newest {}",
                 release.major,
                 release.newest_minor - minor,
-                releases::KNOWN_ON
+                release.known_on.map_or(
+                    "that this catalogue knows, of a day that was not noted".to_owned(),
+                    |day| format!("known on {day}")
+                )
             ),
         )
     } else {
@@ -129,14 +132,21 @@ mod tests {
     #[test]
     fn an_older_minor_release_is_found() {
         let finding = finding(&RULE, &running(150_015, "15.15 (Debian 15.15-0+deb12u1)"));
+        let known_on = crate::postgres::releases::RELEASES[2].known_on.unwrap();
         assert_eq!(
             finding.message,
-            format!(
-                "15.15 is 5 minor release(s) behind 15.20, the newest known on {}",
-                crate::postgres::releases::KNOWN_ON
-            )
+            format!("15.15 is 5 minor release(s) behind 15.20, the newest known on {known_on}")
         );
         assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn a_day_on_which_nobody_looked_is_not_named() {
+        let message = finding(&RULE, &running(170_010, "17.10")).message;
+        assert!(
+            message.ends_with("17.11, the newest that this catalogue knows, of a day that was not noted"),
+            "{message}"
+        );
     }
 
     #[test]

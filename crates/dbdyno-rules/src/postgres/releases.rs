@@ -7,29 +7,34 @@ use dbdyno_model::postgres::Postgres;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Release {
     pub major: u32,
-    /// As of [`KNOWN_ON`]: there may be a newer one, of which nothing is said.
+    /// There may be a newer one, of which nothing is said.
     pub newest_minor: u32,
+    /// The day on which that one was looked up; none for those of which nobody noted it.
+    pub known_on: Option<&'static str>,
     /// `2027-11-11`: after it, nothing is mended.
     pub end_of_life: &'static str,
 }
 
-/// The day on which the newest minor releases were last looked up.
-pub const KNOWN_ON: &str = "2026-11-22";
-
 /// Source: <https://www.postgresql.org/support/versioning/>, and for 15.20 Debian's security archive
 pub const RELEASES: [Release; 6] = [
-    release(13, 23, "2025-11-13"),
-    release(14, 24, "2026-11-12"),
-    release(15, 20, "2027-11-11"),
-    release(16, 15, "2028-11-09"),
-    release(17, 11, "2029-11-08"),
-    release(18, 6, "2030-11-14"),
+    release(13, 23, None, "2025-11-13"),
+    release(14, 24, None, "2026-11-12"),
+    release(15, 20, Some("2026-11-22"), "2027-11-11"),
+    release(16, 15, None, "2028-11-09"),
+    release(17, 11, None, "2029-11-08"),
+    release(18, 6, None, "2030-11-14"),
 ];
 
-const fn release(major: u32, newest_minor: u32, end_of_life: &'static str) -> Release {
+const fn release(
+    major: u32,
+    newest_minor: u32,
+    known_on: Option<&'static str>,
+    end_of_life: &'static str,
+) -> Release {
     Release {
         major,
         newest_minor,
+        known_on,
         end_of_life,
     }
 }
@@ -75,13 +80,15 @@ mod tests {
     }
 
     #[test]
-    fn the_list_says_of_which_day_it_is() {
-        let parts: Vec<&str> = KNOWN_ON.split('-').collect();
-        assert_eq!(
-            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
-            [4, 2, 2]
-        );
-        assert!(parts.iter().all(|part| part.parse::<u32>().is_ok()));
+    fn a_row_says_of_which_day_it_is_or_nothing() {
+        let days: Vec<&str> = RELEASES.iter().filter_map(|row| row.known_on).collect();
+        assert!(!days.is_empty());
+        for day in days {
+            let parts: Vec<&str> = day.split('-').collect();
+            let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+            assert_eq!(lengths, [4, 2, 2], "{day}");
+            assert!(parts.iter().all(|part| part.parse::<u32>().is_ok()));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //!
 //! ## When it does not apply
 //! A server whose data, all of them, already fit into what it has, unless a load is declared for
-//! it.
+//! it. What misses is unknown while the counters cover less than a day or few reads.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
@@ -63,7 +63,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let memory_fact = machine::memory(facts);
     let memory = need(&memory_fact, "memory")?;
     let wanted = quarter(memory);
-    let Some(why) = reason(facts, postgres, now, memory) else {
+    let Some(why) = reason(facts, postgres, now, memory)? else {
         return Ok(Outcome::Ok);
     };
     let finding = RULE.finding(format!(
@@ -93,7 +93,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 /// What shared_buffers will be once the plan is carried out.
 pub(crate) fn planned(facts: &Facts, postgres: &Postgres, memory: u64) -> Result<u64, Outcome> {
     let now = settings::bytes(postgres, "shared_buffers")?;
-    let changes = reason(facts, postgres, now, memory).is_some();
+    // What is not known changes nothing.
+    let changes = matches!(reason(facts, postgres, now, memory), Ok(Some(_)));
     Ok(if changes { quarter(memory) } else { now })
 }
 
@@ -103,18 +104,32 @@ fn is_too_much(now: u64, memory: u64) -> bool {
     now > memory / 4 * 3
 }
 
-fn reason(facts: &Facts, postgres: &Postgres, now: u64, memory: u64) -> Option<String> {
+/// None where there is nothing to say.
+fn reason(
+    facts: &Facts,
+    postgres: &Postgres,
+    now: u64,
+    memory: u64,
+) -> Result<Option<String>, Outcome> {
     if is_too_much(now, memory) {
-        return Some("too little is left for sessions and the page cache".to_owned());
+        let why = "too little is left for sessions and the page cache";
+        return Ok(Some(why.to_owned()));
     }
+    let fits = fits_already(facts, postgres, now);
     if now <= DEFAULT_BYTES && memory >= GIB {
-        return (!fits_already(facts, postgres, now))
-            .then(|| "no more than what a server starts with on any machine".to_owned());
+        let why = "no more than what a server starts with on any machine";
+        return Ok((!fits).then(|| why.to_owned()));
     }
-    let misses = miss_share(postgres).filter(|share| *share > MISSING_SHARE)?;
-    let data = postgres.database.latest()?.size_bytes?;
-    (now < quarter(memory) / 2 && data > now)
-        .then(|| format!("{:.1} % of the block reads miss it", misses * 100.0))
+    if fits || now >= quarter(memory) / 2 {
+        return Ok(None);
+    }
+    let misses = miss_share(facts, postgres)?;
+    if misses <= MISSING_SHARE {
+        return Ok(None);
+    }
+    let data = load::latest(&postgres.database, "size of the database")?.size_bytes;
+    let data = data.ok_or_else(|| Outcome::Unknown("size of the database: not read".to_owned()))?;
+    Ok((data > now).then(|| format!("{:.1} % of the block reads miss it", misses * 100.0)))
 }
 
 /// Everything this server holds is known, and fits.
@@ -134,20 +149,36 @@ fn fits_already(facts: &Facts, postgres: &Postgres, now: u64) -> bool {
     alone && database.size_bytes.is_some_and(|size| size < now)
 }
 
-fn miss_share(postgres: &Postgres) -> Option<f64> {
-    let read = load::counted(&postgres.database, |all| Some(all.blocks_read as f64))?;
-    let hit = load::counted(&postgres.database, |all| Some(all.blocks_hit as f64))?;
+fn miss_share(facts: &Facts, postgres: &Postgres) -> Result<f64, Outcome> {
+    let read = load::counted(&postgres.database, |all| Some(all.blocks_read as f64));
+    let hit = load::counted(&postgres.database, |all| Some(all.blocks_hit as f64));
+    let (Some(read), Some(hit)) = (read, hit) else {
+        // A load that is declared does not say what it misses.
+        return Err(match facts.intent.workload {
+            None => load::no_statistics(),
+            Some(_) => Outcome::Unknown(
+                "block reads: the counters cover less than a day, or nobody knows how long"
+                    .to_owned(),
+            ),
+        });
+    };
     let all = read.amount + hit.amount;
-    (all >= ENOUGH_READS).then(|| read.amount / all)
+    if all < ENOUGH_READS {
+        return Err(Outcome::Unknown(format!(
+            "block reads: {all:.0} were counted, too few to judge by"
+        )));
+    }
+    Ok(read.amount / all)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RULE;
+    use super::{RULE, planned};
     use crate::testing::{
         configure, declare_tpcc, finding, healthy, ok, postgres, unknown, with_statistics_of_days,
     };
     use dbdyno_model::finding::Want;
+    use dbdyno_model::postgres::Database;
     use dbdyno_model::{Effect, Facts};
 
     #[test]
@@ -194,6 +225,43 @@ mod tests {
                 .contains("10.0 % of the block reads")
         );
         ok(&RULE, &missing(99_900_000));
+    }
+
+    #[test]
+    fn what_was_not_counted_for_long_is_not_a_cache_that_hits() {
+        let mut facts = missing(900_000);
+        let set_database = |facts: &mut Facts, change: fn(&mut Database)| {
+            let after = &mut postgres(facts).database.after;
+            *after = after.clone().map(|mut all| {
+                change(&mut all);
+                all
+            });
+        };
+        let mut sizeless = facts.clone();
+        set_database(&mut sizeless, |all| all.size_bytes = None);
+        assert_eq!(unknown(&RULE, &sizeless), "size of the database: not read");
+        set_database(&mut facts, |all| all.stats_age_s = None);
+        assert!(unknown(&RULE, &facts).starts_with("no statistics yet"));
+        let server = facts.postgres.as_ref().unwrap();
+        assert_eq!(planned(&facts, server, 24 << 30), Ok(512 << 20));
+        declare_tpcc(&mut facts);
+        assert!(unknown(&RULE, &facts).starts_with("block reads: the counters"));
+        let mut idle = missing(90_000);
+        set_database(&mut idle, |all| all.blocks_read = 1000);
+        assert_eq!(
+            unknown(&RULE, &idle),
+            "block reads: 91000 were counted, too few to judge by"
+        );
+    }
+
+    #[test]
+    fn from_half_a_quarter_on_no_counter_is_asked() {
+        let mut facts = healthy();
+        declare_tpcc(&mut facts);
+        configure(&mut facts, "shared_buffers", "360448");
+        ok(&RULE, &facts);
+        configure(&mut facts, "shared_buffers", "360447");
+        unknown(&RULE, &facts);
     }
 
     #[test]

@@ -37,7 +37,6 @@ use crate::formulas::memory::{budget_bytes, work_mem_ceiling_bytes};
 use crate::formulas::{GIB, KIB, MIB, PAGE_BYTES};
 use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, need, safe, server, settle};
 use crate::solver::{self, humane};
-use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.work_mem",
@@ -172,13 +171,16 @@ fn spilling(postgres: &Postgres, per_s: f64, average: u64, ceiling: u64) -> Outc
     if average > LARGEST_BYTES || wanted <= now {
         return finding.into_outcome();
     }
+    let wanted = humane::bytes(wanted);
     finding
-        .statement(
-            statement(
-                format!("SET LOCAL work_mem = '{}'", humane::bytes(wanted)),
-                "in the transactions that spill, or for their role: it holds the average spill in memory",
-            )
-            .costing("as much memory for each sort and hash of each session that sets it"),
+        .host_action(
+            // By itself SET LOCAL does nothing, and whose role it is nobody knows here.
+            format!(
+                "in the transactions that spill: SET LOCAL work_mem = '{wanted}'; or for their role: \
+                 ALTER ROLE … SET work_mem = '{wanted}'; it holds the average spill in memory, and takes \
+                 as much for each sort and hash of each session that sets it"
+            ),
+            Needs::Online,
         )
         .into_outcome()
 }
@@ -221,7 +223,7 @@ mod tests {
     };
     use dbdyno_model::finding::Want;
     use dbdyno_model::postgres::{Statements, TrackedStatement};
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Fact, Facts, Finding};
 
     fn spilling(bytes_per_day: u64, files: u64) -> Facts {
         let mut facts = healthy();
@@ -234,13 +236,19 @@ mod tests {
         facts
     }
 
+    fn raise(found: &Finding) -> Option<String> {
+        let mut actions = found.host_actions.iter().map(|one| one.action.clone());
+        actions.find(|action| action.contains("SET LOCAL work_mem"))
+    }
+
     #[test]
     fn spills_are_found_and_never_answered_for_everybody() {
         let finding = finding(&RULE, &spilling(864_000_000_000, 80_000));
         insta::assert_snapshot!(finding.message, @"10.0 MB/s of temporary files are written, 10.3 MiB each on average, with work_mem at 4MB");
         assert_eq!(finding.recommendations, []);
-        assert_eq!(finding.statements[0].sql, "SET LOCAL work_mem = '20MB'");
+        assert_eq!(finding.statements, [], "alone SET LOCAL does nothing");
         assert!(finding.host_actions[0].action.contains("log_temp_files"));
+        insta::assert_snapshot!(finding.host_actions[1].action, @"in the transactions that spill: SET LOCAL work_mem = '20MB'; or for their role: ALTER ROLE … SET work_mem = '20MB'; it holds the average spill in memory, and takes as much for each sort and hash of each session that sets it");
     }
 
     #[test]
@@ -257,7 +265,8 @@ mod tests {
         };
         postgres(&mut facts).statements = Fact::known(statements, "pg_stat_statements");
         let found = finding(&RULE, &facts);
-        assert_eq!(found.host_actions, []);
+        assert_eq!(found.host_actions.len(), 1);
+        assert!(raise(&found).is_some());
         let named: Vec<&str> = found
             .evidence
             .iter()
@@ -270,19 +279,16 @@ mod tests {
     #[test]
     fn the_memory_bounds_what_spills_get() {
         let mut facts = spilling(864_000_000_000, 1_000);
-        let sql = finding(&RULE, &facts).statements.remove(0).sql;
-        assert_ne!(sql, "SET LOCAL work_mem = '1GB'");
-        assert!(sql.starts_with("SET LOCAL work_mem"), "{sql}");
+        let action = raise(&finding(&RULE, &facts)).unwrap();
+        assert!(!action.contains("'1GB'"), "{action}");
         facts.intent.memory_bytes = Some(1 << 30);
-        assert_eq!(finding(&RULE, &facts).statements, []);
+        assert_eq!(raise(&finding(&RULE, &facts)), None);
     }
 
     #[test]
     fn giant_spills_are_left_to_their_query() {
-        assert_eq!(
-            finding(&RULE, &spilling(864_000_000_000, 10)).statements,
-            []
-        );
+        let found = finding(&RULE, &spilling(864_000_000_000, 10));
+        assert_eq!(raise(&found), None);
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //!
 //! ## When it does not apply
 //! The sample is short. What was waited for before and after is in the log, with `log_lock_waits =
-//! on`. Before PostgreSQL 14 the server does not say how long a session has waited.
+//! on`. Before PostgreSQL 14 the server does not say how long a session has waited. Deadlocks are
+//! unknown where the counters cover less than a day.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/view-pg-locks.html>
@@ -29,7 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{LockWait, LockWaits};
 use dbdyno_model::{Facts, Finding, Outcome, Severity};
 
-use crate::postgres::load::counted;
+use crate::postgres::load;
 use crate::postgres::settings::SettingEvidence;
 use crate::postgres::waits;
 use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
@@ -60,11 +61,10 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let now = need_ref(&postgres.lock_waits, "waits for locks")?;
-    let deadlocks = counted(&postgres.database, |database| {
+    let deadlocks = load::counted(&postgres.database, |database| {
         Some(database.deadlocks as f64)
     })
-    .map(|counted| counted.per_s() * MINUTE_S)
-    .filter(|per_minute| *per_minute > DEADLOCKS_PER_MINUTE);
+    .map(|counted| counted.per_s() * MINUTE_S);
     let longest = now
         .listed
         .iter()
@@ -88,11 +88,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             share * 100.0
         ));
     }
-    if let Some(per_minute) = deadlocks {
+    if let Some(per_minute) = deadlocks
+        && per_minute > DEADLOCKS_PER_MINUTE
+    {
         parts.push(format!("{} deadlocks a minute", humane_number(per_minute)));
     }
     if parts.is_empty() {
         share?;
+        if deadlocks.is_none() {
+            load::latest(&postgres.database, "deadlocks")?;
+            return Err(Outcome::Unknown(
+                "deadlocks a minute: since when the database counts is not known, or less than a day"
+                    .to_owned(),
+            ));
+        }
         return Ok(Outcome::Ok);
     }
     let origin = &postgres.lock_waits.origin;
@@ -165,6 +174,7 @@ fn with_blockers(finding: Finding, now: &LockWaits) -> Finding {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown, with_statistics_of_days};
+    use dbdyno_model::host::Sampled;
     use dbdyno_model::postgres::{LockWait, LockWaits, Waits};
     use dbdyno_model::{Fact, Facts};
 
@@ -184,6 +194,7 @@ mod tests {
     /// Of a hundred sessions at work, over all looks, so many waited for a lock.
     fn with(listed: Vec<LockWait>, of_hundred: u64) -> Facts {
         let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 1.0);
         let server = postgres(&mut facts);
         let waits = LockWaits {
             waiting: listed.len() as u64,
@@ -225,7 +236,6 @@ mod tests {
     #[test]
     fn deadlocks_are_counted_over_a_day() {
         let mut facts = with(Vec::new(), 1);
-        with_statistics_of_days(&mut facts, 1.0);
         let deadlocks = |count| {
             move |mut database: dbdyno_model::postgres::Database| {
                 database.deadlocks = count;
@@ -238,6 +248,23 @@ mod tests {
         let server = postgres(&mut facts);
         server.database.after = server.database.after.clone().map(deadlocks(100));
         ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn deadlocks_over_a_time_that_nobody_knows_are_not_none() {
+        let mut facts = with(Vec::new(), 1);
+        with_statistics_of_days(&mut facts, 0.5);
+        assert!(unknown(&RULE, &facts).starts_with("deadlocks a minute"));
+        let ageless = |mut database: dbdyno_model::postgres::Database| {
+            database.stats_age_s = None;
+            database
+        };
+        let server = postgres(&mut facts);
+        server.database.after = server.database.after.clone().map(ageless);
+        assert!(unknown(&RULE, &facts).contains("is not known"));
+        postgres(&mut facts).database = Sampled::default();
+        assert_eq!(unknown(&RULE, &facts), "deadlocks: not collected");
+        finding(&RULE, &with(Vec::new(), 20));
     }
 
     #[test]

@@ -24,14 +24,13 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::TrackedStatement;
-use dbdyno_model::{Facts, Outcome, Severity};
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::statements::{self, name, share, spilled_bytes_per_call};
 use crate::formulas::MIB;
 use crate::postgres::settings::SettingEvidence;
 use crate::rule::{FindingExt, Rule, humane_bytes, server, settle};
 use crate::scope::{LISTED, ScopeExt};
-use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "query.spills",
@@ -99,12 +98,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .fold(0.0_f64, f64::max);
     if needed > 0.0 {
         let mib = (needed / MIB as f64 / 64.0).ceil() * 64.0;
-        finding = finding.statement(
-            statement(
-                format!("SET LOCAL work_mem = '{mib}MB'"),
-                "in the transaction of the statement, or with ALTER ROLE … SET for its role; after the statement itself was looked at",
-            )
-            .costing("as much memory for each sort and hash of each session that sets it"),
+        finding = finding.host_action(
+            // By itself SET LOCAL does nothing, and whose role it is nobody knows here.
+            format!(
+                "look at the statement itself; then, in its transaction: SET LOCAL work_mem = '{mib}MB'; \
+                 or for its role: ALTER ROLE … SET work_mem = '{mib}MB'; it takes as much memory for each \
+                 sort and hash of each session that sets it"
+            ),
+            Needs::Online,
         );
     }
     Ok(finding
@@ -135,13 +136,14 @@ mod tests {
     fn a_sort_on_disk_is_found_with_the_memory_that_it_takes() {
         let found = finding(&RULE, &with(vec![sort(100)]));
         insta::assert_snapshot!(found.message, @"1 statement(s) write more than 64 MiB of temporary files a call, 7 100 MiB a call in 1000 calls");
-        insta::assert_snapshot!(found.statements[0].sql, @"SET LOCAL work_mem = '192MB'");
+        assert_eq!(found.statements, [], "alone SET LOCAL does nothing");
+        insta::assert_snapshot!(found.host_actions[0].action, @"look at the statement itself; then, in its transaction: SET LOCAL work_mem = '192MB'; or for its role: ALTER ROLE … SET work_mem = '192MB'; it takes as much memory for each sort and hash of each session that sets it");
         assert_eq!(found.recommendations, [], "nothing for the whole server");
     }
 
     #[test]
     fn what_no_memory_holds_gets_no_memory() {
-        assert_eq!(finding(&RULE, &with(vec![sort(4000)])).statements, []);
+        assert_eq!(finding(&RULE, &with(vec![sort(4000)])).host_actions, []);
     }
 
     #[test]

@@ -52,21 +52,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     state::standby(postgres)?;
     let now = load::latest(&postgres.database_counters, "cancelled queries")?;
-    let counted = load::in_all_databases(&postgres.database_counters, |one| Some(one.conflicts()));
-    let Some(counted) = counted else {
-        return Err(Outcome::Unknown(
-            "cancelled queries an hour: the counters cover less than a day".to_owned(),
-        ));
-    };
+    let all = &postgres.database_counters;
+    let conflicts = |one: &DatabaseCounters| Some(one.conflicts());
+    let undated = || load::undated("cancelled queries an hour", all, conflicts);
+    let counted = load::in_all_databases(all, conflicts).ok_or_else(undated)?;
     let hourly = counted.per_s * 3600.0;
     if hourly <= OFTEN_PER_HOUR {
         return if counted.is_whole {
             Ok(Outcome::Ok)
         } else {
-            Err(Outcome::Unknown(
-                "cancelled queries an hour: the counters of some databases cover less than a day"
-                    .to_owned(),
-            ))
+            Err(undated())
         };
     }
     let snapshot = sum(now, |one| one.conflicts_snapshot);
@@ -141,7 +136,10 @@ mod tests {
             });
             all
         });
-        assert!(unknown(&RULE, &facts).contains("some databases"));
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "cancelled queries an hour: since when the counters of some databases count is not known"
+        );
     }
 
     #[test]

@@ -57,6 +57,26 @@ pub fn resident_bytes(root: &Root, pid: u32) -> Option<u64> {
     status_bytes(&status, "VmRSS").ok()
 }
 
+/// What a PostgreSQL's main process and its shared memory take: the process has touched little of it
+/// itself, and the kernel counts huge pages for nobody. Nothing once it has ended, and none where that
+/// is hidden.
+pub fn held_bytes(root: &Root, pid: u32) -> Option<u64> {
+    let maps = root.lossy_text(&format!("/proc/{pid}/maps")).ok();
+    let mapped = maps.and_then(|maps| maps::shared_memory(&maps).ok());
+    match mapped {
+        Some(mapped) => Some(mapped.max(resident_bytes(root, pid).unwrap_or(0))),
+        None => has_ended(root, pid).then_some(0),
+    }
+}
+
+/// One that nobody has waited for yet is still listed, without memory.
+fn has_ended(root: &Root, pid: u32) -> bool {
+    match root.text(&format!("/proc/{pid}/status")) {
+        Ok(status) => !status.contains("VmRSS:"),
+        Err(_) => !root.exists(&format!("/proc/{pid}")),
+    }
+}
+
 /// Whether a process is in the network that this program sees.
 fn same_network(root: &Root, directory: &str) -> Fact<bool> {
     let own = root.link("/proc/self/ns/net");
@@ -109,6 +129,33 @@ pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    #[test]
+    fn shared_memory_that_nobody_touched_counts_and_hidden_memory_is_not_none() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::new(tree.path());
+        let process = |pid: u32, status: &str, maps: Option<&str>| {
+            let directory = tree.path().join(format!("proc/{pid}"));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("status"), status).unwrap();
+            if let Some(maps) = maps {
+                fs::write(directory.join("maps"), maps).unwrap();
+            }
+        };
+        let huge = "7f0000000000-7f0100000000 rw-s 00000000 00:0f 7 /anon_hugepage (deleted)\n";
+        let small = "7f0000000000-7f0000001000 rw-s 00000000 00:01 7 /dev/zero (deleted)\n";
+        let resident = "Name:\tpostgres\nVmRSS:\t   29000 kB\n";
+        process(1, resident, Some(huge));
+        process(2, resident, Some(small));
+        process(3, resident, None);
+        process(4, "Name:\tpostgres\nState:\tZ (zombie)\n", Some(""));
+        assert_eq!(held_bytes(&root, 1), Some(4 << 30));
+        assert_eq!(held_bytes(&root, 2), Some(29_000 << 10));
+        assert_eq!(held_bytes(&root, 3), None);
+        assert_eq!(held_bytes(&root, 4), Some(0));
+        assert_eq!(held_bytes(&root, 5), Some(0));
+    }
 
     #[test]
     fn soft_limits_and_sizes_are_read() {

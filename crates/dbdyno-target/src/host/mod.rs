@@ -47,7 +47,7 @@ use dbdyno_model::host::{CpuTime, Host, Sampled, Storage, TablespaceStorage, Tra
 
 pub use accounts::account_of;
 pub use capture::Capture;
-pub use limits::resident_bytes;
+pub use limits::{held_bytes, resident_bytes};
 pub use other_servers::{OtherServer, other_servers};
 pub use postmasters::{Postmaster, postgres_sockets, postmasters};
 pub use root::{ReadError, Root};

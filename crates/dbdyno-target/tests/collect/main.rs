@@ -1,6 +1,7 @@
 //! Facts that need a server in a certain state: a standby, a failing archive, waiting sessions.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod ages;
 mod hostile;
 mod replication;
 mod state;

@@ -15,6 +15,34 @@ fn directories(facts: &Value) -> Vec<String> {
         .collect()
 }
 
+fn shared_buffers(setup: &Setup) -> u64 {
+    let sql = "SELECT pg_size_bytes(current_setting('shared_buffers'))";
+    let bytes: i64 = setup.running.client().query_one(sql, &[]).unwrap().get(0);
+    u64::try_from(bytes).unwrap()
+}
+
+#[test]
+fn what_others_hold_is_not_there_for_the_one_that_is_named() {
+    let (setup, other) = (Setup::start(&[]), Setup::start(&[]));
+    let [own, beside] =
+        [&setup, &other].map(|setup| setup.running.server.data().display().to_string());
+    let target = setup.target();
+    for arguments in [
+        &["check", target.as_str(), "--json", "--with-names"][..],
+        &["tune", target.as_str(), "--json"],
+    ] {
+        let document: Value = serde_json::from_str(&setup.does(arguments)).unwrap();
+        let unreached = document["facts"]["unreached"].as_array().unwrap();
+        let of = |directory: &str| {
+            let mut servers = unreached.iter();
+            servers.find(|server| server["data_directory"] == directory)
+        };
+        let held = of(&beside).unwrap()["resident_bytes"].as_u64().unwrap();
+        assert!(held > shared_buffers(&other), "{arguments:?} {unreached:?}");
+        assert!(of(&own).is_none(), "{arguments:?} {unreached:?}");
+    }
+}
+
 #[test]
 fn a_server_that_runs_here_is_found_and_read() {
     let setup = Setup::start(&[("fsync", "off")]);
@@ -83,6 +111,7 @@ fn needs_root_the_servers_account_is_let_in_by_peer() {
 #[test]
 fn a_server_that_lets_nobody_in_is_named_with_the_reason() {
     let setup = Setup::start(&[]);
+    let shared_buffers = shared_buffers(&setup);
     let hba = setup.running.server.data().join("pg_hba.conf");
     std::fs::write(&hba, "local all all reject\n").unwrap();
     let mut client = setup.running.client();
@@ -101,6 +130,7 @@ fn a_server_that_lets_nobody_in_is_named_with_the_reason() {
         "{ours}"
     );
     assert!(ours["next"].is_string(), "{ours}");
-    assert!(ours["resident_bytes"].as_u64().unwrap() > 1 << 20, "{ours}");
+    let held = ours["resident_bytes"].as_u64().unwrap();
+    assert!(held > shared_buffers, "{ours}");
     assert!(setup.does(&["check"]).contains("not read"));
 }
