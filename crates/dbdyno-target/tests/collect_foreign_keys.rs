@@ -143,9 +143,7 @@ fn of_many_those_are_measured_that_matter_and_the_others_are_counted() {
     // Behind all others in its rows, and before them for its parent.
     run(
         &running,
-        &[
-            "SELECT pg_stat_reset_single_table_counters('hurt'::regclass)",
-        ],
+        &["SELECT pg_stat_reset_single_table_counters('hurt'::regclass)"],
     );
     lose_one(&running, "losing");
     let keys = foreign_keys(&running);

@@ -9,8 +9,9 @@
 //! own: 64 GiB cost 128 MiB a backend, and every miss in the CPU's translation cache walks them.
 //!
 //! ## What to do
-//! Reserve that many pages, and those of other servers on the host with them, at boot where memory is fragmented, and restart the server. When it
-//! runs well, `huge_pages = on` keeps it from starting without them.
+//! Reserve that many pages, and those of other servers on the host with them, at boot where memory
+//! is fragmented, and restart the server. When it runs well, `huge_pages = on` keeps it from
+//! starting without them.
 //!
 //! ## Risk
 //! Reserved pages are lost to page cache and processes. With `huge_pages = on` and too few pages

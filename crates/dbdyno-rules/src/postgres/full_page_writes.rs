@@ -101,7 +101,9 @@ fn halving_under(host: &Host, tablespace: &Tablespace) -> Result<Option<String>,
     let name = format!("storage of the tablespace {}", tablespace.name);
     let below = host
         .tablespaces
-        .iter()
+        .value()
+        .into_iter()
+        .flatten()
         .find(|below| below.location == tablespace.location)
         .ok_or_else(|| Outcome::Unknown(format!("{name}: not collected")))?;
     let storage = need_ref(&below.storage, &name)?;
@@ -167,7 +169,8 @@ mod tests {
                 storage
             });
             let location = "/srv/fast".into();
-            host(facts).tablespaces = vec![TablespaceStorage { location, storage }];
+            host(facts).tablespaces =
+                Fact::known(vec![TablespaceStorage { location, storage }], "test");
         };
         lies_on(&mut facts, "zfs");
         not_applicable(&RULE, &facts);

@@ -144,7 +144,9 @@ mod tests {
     fn a_day_on_which_nobody_looked_is_not_named() {
         let message = finding(&RULE, &running(170_010, "17.10")).message;
         assert!(
-            message.ends_with("17.11, the newest that this catalogue knows, of a day that was not noted"),
+            message.ends_with(
+                "17.11, the newest that this catalogue knows, of a day that was not noted"
+            ),
             "{message}"
         );
     }
