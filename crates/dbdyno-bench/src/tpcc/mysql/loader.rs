@@ -188,7 +188,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Sends the rows of one unit and runs `record` with them, in one transaction. MariaDB locks an empty
+/// Runs `record` and sends the rows of one unit, in one transaction. MariaDB locks an empty
 /// table as a whole for its first rows, and of threads that begin one together all but one may be
 /// told of a deadlock.
 pub(crate) fn send_rows(
@@ -237,8 +237,10 @@ fn in_transaction(
 ) -> Result<(), LoadError> {
     let failed = refused("load into", table);
     link.run("BEGIN").map_err(failed)?;
-    rows(link)?;
+    // First, so that who loads the same unit waits for this one row: waiting for the others, while what was cut off is
+    // still rolled back, makes that rollback quadratic.
     link.run(record).map_err(failed)?;
+    rows(link)?;
     link.run("COMMIT").map_err(failed)?;
     Ok(())
 }
