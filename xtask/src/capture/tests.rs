@@ -48,6 +48,31 @@ fn assert_judged(fixture: &Path, facts: &Facts, label: &Label) {
     }
 }
 
+/// Healthy and mis-set as far as a machine at hand could be made so, and by hand what is not at hand.
+const DEMANDED: [&str; 11] = [
+    "facts/postgres15-healthy.json",
+    "facts/postgres15-mis-set.json",
+    "facts/postgres18-healthy.json",
+    "facts/postgres18-mis-set.json",
+    "facts/rds-postgres18.json",
+    "hosts/container-cgroup2",
+    "hosts/ec2-nvme",
+    "hosts/numa-md-raid",
+    "hosts/rhel-tuned",
+    "hosts/vm-healthy",
+    "hosts/vm-mis-set",
+];
+
+#[test]
+fn nothing_that_is_demanded_is_missing() {
+    let fixtures = command::root().join("fixtures");
+    let missing: Vec<&str> = DEMANDED
+        .into_iter()
+        .filter(|name| !fixtures.join(name).exists())
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
 #[test]
 fn every_tree_of_a_host_is_labelled_and_judged() {
     for tree in entries("hosts") {
