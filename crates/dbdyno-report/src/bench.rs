@@ -1,6 +1,7 @@
 //! What `bench run` tells: a line a second, a page for a run, a table for a sweep, and CSV.
 
 mod csv;
+mod footprint;
 mod innodb;
 mod limits;
 mod page;

@@ -1,11 +1,9 @@
 //! The end of one run: the number, what it was measured with, and whether to trust it.
 
-use std::collections::BTreeMap;
-
+use dbdyno_model::Bench;
 use dbdyno_model::run::Latency;
-use dbdyno_model::{Bench, Fact, Footprint};
 
-use super::{innodb, limits, reconnects};
+use super::{footprint, innodb, limits, reconnects};
 use crate::number;
 use crate::spark;
 use crate::style::{Role, Style};
@@ -33,7 +31,7 @@ pub fn bench_page(run: &Bench, width: usize, style: Style) -> String {
     for (name, text) in figures(run) {
         lines.extend(hang(&format!("{name:<12}"), &text, width));
     }
-    lines.extend(tables(run, width));
+    lines.extend(footprint::tables(run, width));
     lines.extend(errors(run, width, style));
     lines.extend(reconnects::failed(run, width, style));
     lines.extend(checks(run, width, style));
@@ -254,52 +252,6 @@ fn server(run: &Bench, cpu: &str) -> String {
         parts.push(format!("{} written", number::bytes(bytes)));
     }
     parts.join(", ")
-}
-
-/// What table and indexes take, and how full their pages are.
-fn tables(run: &Bench, width: usize) -> Vec<String> {
-    let Some(footprint) = &run.footprint else {
-        return Vec::new();
-    };
-    let size = |fact: &Fact<u64>| number::or_missing(fact.get(), number::bytes);
-    let each = number::or_missing(footprint.bytes_per_row(), |bytes| {
-        format!("{} B", number::measured(bytes))
-    });
-    let text = format!(
-        "{} rows, table {}, indexes {}, {each} a row",
-        number::count(footprint.rows),
-        size(&footprint.table_bytes),
-        size(&footprint.index_bytes),
-    );
-    let mut lines = hang("size        ", &text, width);
-    for (why, names) in unknown_fills(footprint) {
-        let text = format!("how full pages of {names} are is not known: {why}");
-        lines.extend(hang("            ", &text, width));
-    }
-    for fill in &footprint.fills {
-        if let Some(share) = fill.fill.get() {
-            let name = clean(&fill.name);
-            let text = format!("pages of {name} {} full", number::share(share));
-            lines.extend(hang("            ", &text, width));
-        }
-    }
-    lines
-}
-
-/// By the reason why it is not known how full pages are, whose pages.
-fn unknown_fills(footprint: &Footprint) -> BTreeMap<String, String> {
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for fill in &footprint.fills {
-        let Some(why) = fill.fill.why_unknown() else {
-            continue;
-        };
-        let of = names.entry(clean(why)).or_default();
-        if !of.is_empty() {
-            of.push_str(", ");
-        }
-        of.push_str(&clean(&fill.name));
-    }
-    names
 }
 
 fn errors(run: &Bench, width: usize, style: Style) -> Vec<String> {
