@@ -12,29 +12,35 @@ pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
         return Fact::known(bytes, "--memory");
     }
     let Some(host) = &facts.host else {
-        return Fact::unknown("the server runs on another machine; give --memory", "host");
+        return Fact::unknown(
+            "the server runs on another machine; give dbdyno tune --memory",
+            "host",
+        );
     };
-    let alone = with_hint(&host.memory.effective_bytes, "--memory");
+    let alone = with_hint(&host.memory.effective_bytes);
     neighbours::left(facts, host, alone)
 }
 
 /// CPUs the server may use.
 pub(crate) fn cpus(facts: &Facts) -> Fact<u32> {
     if let Some(cpus) = facts.intent.cpus {
-        return Fact::known(cpus, "--cpus");
+        return Fact::known(cpus, "declared");
     }
     let Some(host) = &facts.host else {
-        return Fact::unknown("the server runs on another machine; give --cpus", "host");
+        return Fact::unknown(
+            "the server runs on another machine, and its CPUs are not known",
+            "host",
+        );
     };
-    with_hint(&host.cpu.effective, "--cpus")
+    host.cpu.effective.clone()
 }
 
-fn with_hint<T: Copy>(fact: &Fact<T>, flag: &str) -> Fact<T> {
-    match fact.get() {
-        Some(value) => Fact::known(value, fact.origin.clone()),
-        None => Fact::unknown(
-            format!("{}; give {flag}", fact.why_unknown().unwrap_or("unknown")),
-            fact.origin.clone(),
+fn with_hint(memory: &Fact<u64>) -> Fact<u64> {
+    match memory.why_unknown() {
+        None => memory.clone(),
+        Some(why) => Fact::unknown(
+            format!("{why}; give dbdyno tune --memory"),
+            memory.origin.clone(),
         ),
     }
 }
@@ -145,12 +151,12 @@ mod tests {
         facts.host = None;
         assert_eq!(
             memory(&facts).why_unknown(),
-            Some("the server runs on another machine; give --memory")
+            Some("the server runs on another machine; give dbdyno tune --memory")
         );
         assert!(
             cpus(&facts)
                 .why_unknown()
-                .is_some_and(|why| why.ends_with("give --cpus"))
+                .is_some_and(|why| why.ends_with("its CPUs are not known"))
         );
     }
 
