@@ -36,8 +36,8 @@ struct Outcome {
     took: Duration,
 }
 
-/// Builds all, then runs as many at once as there are processors, each as `prepare` has it. One line for each that
-/// passes; what a failed one said is shown whole, and all failed ones are named at the end.
+/// Builds all, then runs as many at once as there are processors, each as `prepare` has it. What each said is shown
+/// whole when it has ended, and all failed ones are named at the end.
 pub(crate) fn run(prepare: &(dyn Fn(&mut Command) + Sync)) -> Result<(), String> {
     let mut programs = build()?;
     let count = programs.len();
@@ -153,23 +153,15 @@ fn execute(program: &Program, prepare: &(dyn Fn(&mut Command) + Sync)) -> Outcom
     }
 }
 
+/// As cargo has it: the program's name, then all that it said. Printed at once, so that two never mix.
 fn describe(program: &Program, outcome: &Outcome) -> String {
-    let Outcome {
-        passed,
-        output,
-        took,
-    } = outcome;
-    let (name, took) = (&program.name, took.as_secs_f64());
-    if !passed {
-        return format!("{output}\nFAILED {name} after {took:.1} s, see above\n");
-    }
-    let counts = output.lines().rev().find_map(|line| {
-        let counts = line.strip_prefix("test result: ok. ")?;
-        Some(counts.split("; finished").next()?.to_owned())
-    });
-    let counts = counts.unwrap_or_else(|| "says no result".into());
-    let counts = counts.replace("; 0 measured; 0 filtered out", "");
-    format!("{took:>7.1} s  {name}: {counts}\n")
+    let (name, took) = (&program.name, outcome.took.as_secs_f64());
+    let end = if outcome.passed {
+        String::new()
+    } else {
+        format!("FAILED {name}, see above\n")
+    };
+    format!("     Ran {name} in {took:.1} s\n{}\n{end}", outcome.output)
 }
 
 #[cfg(test)]
@@ -209,16 +201,16 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_is_one_line_and_what_failed_is_whole() {
-        let (program, outcome) =
-            script("echo noise; echo 'test result: ok. 2 passed; 0 failed; finished in 1s'");
-        let line = describe(&program, &outcome);
-        assert!(line.ends_with(" s  a.rs: 2 passed; 0 failed\n"), "{line}");
-        assert_eq!(line.lines().count(), 1);
+    fn what_a_program_said_is_shown_whole() {
+        let (program, outcome) = script("echo 'test a ... ok'; echo 'test result: ok. 1 passed'");
+        let text = describe(&program, &outcome);
+        assert!(text.starts_with("     Ran a.rs in "), "{text}");
+        let said = " s\ntest a ... ok\ntest result: ok. 1 passed\n\n";
+        assert!(text.ends_with(said), "{text}");
 
         let (program, outcome) = script("echo out; echo err >&2; exit 3");
         let text = describe(&program, &outcome);
-        assert!(text.starts_with("out\nerr\nexit status: 3\n"), "{text}");
-        assert!(text.contains("FAILED a.rs"), "{text}");
+        let said = " s\nout\nerr\nexit status: 3\n\nFAILED a.rs, see above\n";
+        assert!(text.ends_with(said), "{text}");
     }
 }
