@@ -197,12 +197,15 @@ pub fn host(facts: &Facts) -> Result<&dbdyno_model::host::Host, Outcome> {
         .ok_or_else(|| Outcome::Unknown("the host: the server runs on another machine".to_owned()))
 }
 
-/// The server's facts, or the outcome for a host without one.
+/// The server's facts, or the outcome for a host without one, or with one that kept its facts to itself.
 pub fn server(facts: &Facts) -> Result<&dbdyno_model::postgres::Postgres, Outcome> {
-    facts
-        .postgres
-        .as_ref()
-        .ok_or_else(|| Outcome::NotApplicable("no PostgreSQL server was read".to_owned()))
+    facts.postgres.as_ref().ok_or_else(|| {
+        let runs = |server: &dbdyno_model::facts::Unreached| server.engine.is_none();
+        match facts.unreached.iter().any(runs) {
+            true => Outcome::Unknown("the PostgreSQL server: it runs here and could not be read".to_owned()),
+            false => Outcome::NotApplicable("no PostgreSQL server was found".to_owned()),
+        }
+    })
 }
 
 /// Joins the two arms of a check that leaves early through `?`.

@@ -1,5 +1,6 @@
 //! Every rule has a case for each outcome that it can return; what was not read passes nowhere.
 
+use dbdyno_model::facts::Unreached;
 use dbdyno_model::host::Host;
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Outcome};
@@ -204,6 +205,26 @@ fn without_a_server_no_rule_on_servers_applies() {
     let facts = without_server();
     for rule in rules_of(&OF_THE_SERVER) {
         not_applicable(&rule, &facts);
+    }
+}
+
+#[test]
+fn a_server_that_runs_and_was_not_read_is_not_assessed() {
+    let unreached = |engine: Option<&str>| Unreached {
+        engine: engine.map(str::to_owned),
+        ..Unreached::default()
+    };
+    let closed = Facts {
+        unreached: vec![unreached(Some("MariaDB")), unreached(None)],
+        ..without_server()
+    };
+    let of_others = Facts {
+        unreached: vec![unreached(Some("MariaDB"))],
+        ..without_server()
+    };
+    for rule in rules_of(&OF_THE_SERVER) {
+        unknown(&rule, &closed);
+        not_applicable(&rule, &of_others);
     }
 }
 
