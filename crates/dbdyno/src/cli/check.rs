@@ -68,6 +68,11 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    /// Memory that the server may have, such as 64GB, for a server on another machine; TARGET's, or
+    /// that of the one in FILE
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+
     /// Exit with code 1 where a finding is as grave or graver
     #[arg(long, value_name = "info|warn|critical")]
     pub(crate) fail_on: Option<Level>,
