@@ -17,7 +17,7 @@ pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
     let mut lines = hang("A  ", &side(&diff.a), width);
     lines.extend(hang("B  ", &side(&diff.b), width));
     for group in &diff.groups {
-        heading(&mut lines, &group.name, style);
+        heading(&mut lines, &group.name, width, style);
         let names = group.differences.iter().map(|item| columns(&item.what));
         let column = names
             .filter(|name| *name <= LONGEST_NAME)
@@ -35,7 +35,7 @@ pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
         }
     }
     if !diff.findings.is_empty() {
-        heading(&mut lines, "Findings", style);
+        heading(&mut lines, "Findings", width, style);
         let is_alone = diff
             .findings
             .iter()
@@ -100,7 +100,8 @@ fn finding(change: &FindingChange, is_alone: bool, width: usize, style: Style) -
     lines
 }
 
-fn heading(lines: &mut Vec<String>, title: &str, style: Style) {
+fn heading(lines: &mut Vec<String>, title: &str, width: usize, style: Style) {
     lines.push(String::new());
-    lines.push(style.paint(Role::Heading, title));
+    let title = wrap(title, width);
+    lines.extend(title.iter().map(|line| style.paint(Role::Heading, line)));
 }

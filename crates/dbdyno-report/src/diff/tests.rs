@@ -267,6 +267,8 @@ fn servers_are_matched_by_their_ports() {
         diff.groups[1].name,
         "PostgreSQL 15.19, port 5433: version and extensions"
     );
+    let narrow = diff_page(&diff, 40, Style::Plain);
+    assert!(narrow.lines().all(|line| columns(line) <= 40), "{narrow}");
 }
 
 #[test]
