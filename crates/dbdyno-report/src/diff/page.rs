@@ -5,7 +5,7 @@ use dbdyno_model::diff::{Difference, FindingChange, Side};
 
 use crate::plan::shown;
 use crate::style::{Role, Style};
-use crate::text::{columns, hang, narrow_page_width, page, wrap};
+use crate::text::{clean, columns, hang, narrow_page_width, page, wrap};
 
 /// A longer name does not push the values of all others to the right.
 const LONGEST_NAME: usize = 32;
@@ -24,10 +24,11 @@ pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
             .max()
             .unwrap_or(0);
         for item in &group.differences {
-            let first = format!("  {:<column$}  ", item.what);
+            let what = clean(&item.what);
+            let first = format!("  {what:<column$}  ");
             // Beside a long name there is no room for values.
             if columns(&first) > width / 2 {
-                lines.extend(hang("  ", &item.what, width));
+                lines.extend(hang("  ", &what, width));
                 lines.extend(hang("      ", &values(item), width));
             } else {
                 lines.extend(hang(&first, &values(item), width));
