@@ -99,10 +99,8 @@ fn mode_and_roots(
     if mode == SslMode::VerifyCa && file.is_none() {
         return Err(ConnectionError::NoAuthority);
     }
-    // As libpq, which looks there wherever it verifies.
-    if (mode != SslMode::Require || file.is_some())
-        && let Some(path) = own("root.crl")
-    {
+    // As libpq, which looks there wherever it goes by a file of roots.
+    if let Some(path) = own("root.crl").filter(|_| file.is_some()) {
         return Err(ConnectionError::RevocationList { path });
     }
     Ok((mode, file))
