@@ -249,7 +249,7 @@ mod tests {
         let command = "/usr/bin/postgres\0";
         let lock = |port: u16| format!("1\n/data/{port}\n1763759000\n{port}\n");
         for (pid, port) in [(300, 5432), (200, 5440), (100, 5433)] {
-            process(tree.path(), pid, 1, command, Some(&lock(port)));
+            process(tree.path(), pid, 1, command, Some(lock(port).as_str()));
         }
         process(tree.path(), 50, 1, "postgres\0-D/srv/pg\0", None);
         let found = postmasters(&Root::new(tree.path()));

@@ -68,8 +68,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Memory that the server may have, such as 64GB, for a server on another machine; TARGET's, or
-    /// that of the one in FILE
+    /// Memory that TARGET or the server in FILE may have, such as 64GB: sizes one on another machine
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 
