@@ -53,9 +53,26 @@ pub(crate) fn run(
         check_page(&check, printer.width(), printer.style())
     };
     printer.result(&text)?;
-    match arguments.fail_on {
-        Some(level) => cross(&check, level),
-        None => Ok(()),
+    let Some(level) = arguments.fail_on else {
+        return Ok(());
+    };
+    // Of other servers than TARGET nothing was asked.
+    if arguments.target.is_none() {
+        tell_unread(&check.facts, printer);
+    }
+    cross(&check, level)
+}
+
+/// A pipeline that reads nothing but the code has to learn of what was not judged.
+fn tell_unread(facts: &Facts, printer: &Printer) {
+    // A server of another engine is never read.
+    let servers = facts.unreached.iter();
+    let unread = servers.filter(|server| server.engine.is_none()).count();
+    if unread > 0 {
+        let servers = if unread == 1 { "server" } else { "servers" };
+        printer.say(&format!(
+            "{unread} PostgreSQL {servers} could not be read: --fail-on counts what could"
+        ));
     }
 }
 
