@@ -56,8 +56,8 @@ pub(crate) fn run(
     let Some(level) = arguments.fail_on else {
         return Ok(());
     };
-    // Of other servers than TARGET nothing was asked.
-    if arguments.target.is_none() {
+    // Beside a TARGET nothing was asked of other servers, and a file does not say whether it was.
+    if arguments.target.is_none() && arguments.facts.is_none() {
         tell_unread(&check.facts, printer);
     }
     cross(&check, level)
