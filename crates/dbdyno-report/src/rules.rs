@@ -18,7 +18,11 @@ pub fn catalogue_page(catalogue: &Catalogue, width: usize, style: Style) -> Stri
         table.row([rule.id.clone(), rule.severity.as_str().to_owned()]);
     }
     let rows = table.lines();
-    let column = rows.iter().map(|row| columns(row)).max().unwrap_or(0) + 2;
+    let widest = rows.iter().map(|row| columns(row)).max().unwrap_or(0);
+    if widest > width {
+        return stacked(catalogue, width, style);
+    }
+    let column = widest + 2;
     let titles = catalogue.rules.iter().map(|rule| rule.title.as_str());
     let titles: Vec<&str> = std::iter::once("what it finds").chain(titles).collect();
     let mut lines = Vec::new();
@@ -35,6 +39,20 @@ pub fn catalogue_page(catalogue: &Catalogue, width: usize, style: Style) -> Stri
         } else {
             lines.extend(row);
         }
+    }
+    page(&lines)
+}
+
+/// The same where not even an id has room for its severity beside it.
+fn stacked(catalogue: &Catalogue, width: usize, style: Style) -> String {
+    let mut lines = Vec::new();
+    for heading in ["rule", "    severity: what it finds"] {
+        lines.push(style.paint(Role::Dim, heading));
+    }
+    for rule in &catalogue.rules {
+        let text = format!("{}: {}", rule.severity.as_str(), rule.title);
+        lines.extend(hang("", &rule.id, width));
+        lines.extend(hang("    ", &text, width));
     }
     page(&lines)
 }
@@ -172,6 +190,17 @@ mod tests {
         assert!(list.lines().all(|line| columns(line) <= 40), "{list}");
         let expected = "postgres.fsync     critical\n    A server that does not wait for its\n";
         assert!(list.contains(expected), "{list}");
+    }
+
+    #[test]
+    fn an_id_as_wide_as_the_terminal_has_its_severity_below_it() {
+        let mut catalogue = catalogue();
+        catalogue.rules[0].id = "kernel.transparent_huge_pages_conflict".to_owned();
+        let list = catalogue_page(&catalogue, 40, Style::Plain);
+        assert!(list.lines().all(|line| columns(line) <= 40), "{list}");
+        let expected = "rule\n    severity: what it finds\n\
+                        kernel.transparent_huge_pages_conflict\n    critical: Swappiness above";
+        assert!(list.starts_with(expected), "{list}");
     }
 
     #[test]

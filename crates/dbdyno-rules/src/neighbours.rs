@@ -52,7 +52,7 @@ pub(crate) fn left(facts: &Facts, host: &Host, alone: Fact<u64>) -> Fact<u64> {
     if let Some(server) = facts.unreached.iter().find(hidden) {
         let port = server.port.map(|port| format!(" on port {port}"));
         let why = format!(
-            "the server{} was not read, nor what it holds; give dbdyno tune --memory",
+            "the server{} was not read, nor what it holds; give --memory",
             port.unwrap_or_default()
         );
         return Fact::unknown(why, alone.origin);
@@ -85,8 +85,7 @@ pub(crate) fn left(facts: &Facts, host: &Host, alone: Fact<u64>) -> Fact<u64> {
     if left >= bytes {
         alone
     } else if left == 0 {
-        let why =
-            "the other database servers here hold as much as there is; give dbdyno tune --memory";
+        let why = "the other database servers here hold as much as there is; give --memory";
         Fact::unknown(why, alone.origin)
     } else {
         let origin = format!(
@@ -227,9 +226,7 @@ mod tests {
         (server.port, server.resident_bytes) = (Some(5440), None);
         assert_eq!(
             memories(&facts)[0].why_unknown(),
-            Some(
-                "the server on port 5440 was not read, nor what it holds; give dbdyno tune --memory"
-            )
+            Some("the server on port 5440 was not read, nor what it holds; give --memory")
         );
         facts.intent.memory_bytes = Some(GIB);
         assert_eq!(memories(&facts)[0].get(), Some(GIB));

@@ -172,16 +172,18 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         };
         let certificate = ParsedCertificate::try_from(end_entity)?;
-        // A self-signed certificate that is itself the root: OpenSSL trusts it, webpki would
-        // refuse it as a CA in the place of a server.
-        if !trusted.certificates.contains(end_entity) {
-            verify_server_cert_signed_by_trust_anchor(
-                &certificate,
-                &trusted.anchors,
-                intermediates,
-                now,
-                self.algorithms.all,
-            )?;
+        let verified = verify_server_cert_signed_by_trust_anchor(
+            &certificate,
+            &trusted.anchors,
+            intermediates,
+            now,
+            self.algorithms.all,
+        );
+        match verified {
+            // A self-signed certificate that is itself the root: OpenSSL trusts it in its time, webpki
+            // refuses it as a CA in the place of a server, once it has looked at the time.
+            Err(error) if trusted.certificates.contains(end_entity) && !is_out_of_time(&error) => {}
+            verified => verified?,
         }
         if self.checks_name {
             verify_server_name(&certificate, server_name)?;
@@ -212,9 +214,43 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+fn is_out_of_time(error: &rustls::Error) -> bool {
+    use rustls::CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    matches!(
+        error,
+        rustls::Error::InvalidCertificate(
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+        )
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    /// Where tests with servers have theirs.
+    const CERTIFICATES: &str = "../dbdyno-target/tests/certificates";
+
+    #[test]
+    fn a_certificate_that_is_its_own_authority_is_trusted_in_its_time_alone() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(CERTIFICATES);
+        let file = directory.join("self-signed.pem");
+        let own = CertificateDer::from_pem_file(&file).unwrap();
+        let provider = rustls::crypto::ring::default_provider();
+        let verifier = verifier(&provider, SslMode::VerifyFull, Some(&file)).unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let after_years = |years: u64| {
+            let now = UnixTime::since_unix_epoch(Duration::from_secs(years * 365 * 86_400));
+            verifier.verify_server_cert(&own, &[], &name, &[], now)
+        };
+        after_years(130).unwrap();
+        for years in [1, 3_000] {
+            let error = after_years(years).unwrap_err();
+            assert!(is_out_of_time(&error), "{years}: {error}");
+            assert_eq!(Refusal::of(&error), Refusal::Untrusted);
+        }
+    }
 
     #[test]
     fn roots_that_cannot_be_read_are_named() {

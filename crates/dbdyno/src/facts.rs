@@ -14,14 +14,12 @@ use dbdyno_target::postgres::{self, CollectOptions};
 use crate::clock;
 use crate::collecting::{PATIENCE, within};
 use crate::exit::{Exit, Failure};
+use crate::memory::LEAST_MEMORY;
 use crate::neighbours;
 use crate::target::postmaster;
 
 /// Long enough for rates, short enough that the plan is on the screen at once.
 const WINDOW: Duration = Duration::from_secs(1);
-
-/// Below this no PostgreSQL with a load on it is worth measuring.
-pub(crate) const LEAST_MEMORY: u64 = 256 << 20;
 
 /// Everything about the server behind the connection; it is only read. Where it runs here, what other
 /// servers hold of the host stands beside it.

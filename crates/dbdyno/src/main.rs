@@ -12,6 +12,7 @@ mod interrupt;
 mod json_path;
 mod loading;
 mod machine;
+mod memory;
 mod neighbours;
 mod printer;
 mod report_files;

@@ -139,8 +139,9 @@ impl Printer {
     pub(crate) fn error(&self, message: &str, hint: Option<&str>) {
         self.clear();
         let red = anstyle::AnsiColor::Red.on_default().bold();
+        let message = plain(message);
         let _ = writeln!(anstream::stderr(), "{red}error:{red:#} {message}");
-        if let Some(hint) = hint {
+        if let Some(hint) = hint.map(plain) {
             let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
             let _ = writeln!(anstream::stderr(), "{cyan}hint:{cyan:#} {hint}");
         }
@@ -162,5 +163,22 @@ impl Printer {
             Some(bar) => bar.suspend(write),
             None => write(),
         }
+    }
+}
+
+/// A message may hold words of a server or of a file, and those must not steer the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_others_wrote_does_not_steer_the_terminal() {
+        let told = "no such role\u{1b}]0;title\u{7}\u{9b}2J\r:\n  second line";
+        assert_eq!(plain(told), "no such role ]0;title  2J :\n  second line");
     }
 }

@@ -134,12 +134,12 @@ fn advice(engine: Engine, obstacle: Obstacle) -> &'static str {
              (ssl_cert, ssl_key)"
         }
         (Engine::Postgres, Obstacle::Certificate(Refusal::WrongName)) => {
-            "use the name in the certificate (its subjectAltName); sslmode=verify-ca checks \
-             everything but the name"
+            "use the name in the certificate (its subjectAltName); sslmode=verify-ca with \
+             sslrootcert=FILE checks everything but the name"
         }
         (Engine::MySql, Obstacle::Certificate(Refusal::WrongName)) => {
-            "use the name in the certificate (its subjectAltName); ssl-mode=VERIFY_CA checks \
-             everything but the name"
+            "use the name in the certificate (its subjectAltName); ssl-mode=VERIFY_CA with \
+             ssl-ca=FILE checks everything but the name"
         }
         (Engine::Postgres, Obstacle::Certificate(Refusal::Untrusted)) => {
             "sslrootcert=FILE names the authority that signed it; sslmode=require without it \

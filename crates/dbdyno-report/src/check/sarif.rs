@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use dbdyno_model::check::{Answer, Assessment, Place};
-use dbdyno_model::{Check, RuleText, Severity};
+use dbdyno_model::{Check, Evidence, RuleText, Severity};
 use serde_json::{Value, json};
 
 use super::{step, view};
@@ -38,7 +38,8 @@ pub fn check_sarif(check: &Check, rules: &[RuleText]) -> String {
                 // A value that nobody changes has its place too.
                 let place = setting
                     .or(answer.evidence.first().map(|item| item.fact.as_str()))
-                    .and_then(|setting| step::place(server, setting));
+                    .and_then(|setting| step::place(server, setting))
+                    .or_else(|| place_told(answer));
                 (assessment, answer, place)
             })
         })
@@ -183,12 +184,37 @@ fn result(assessment: &Assessment, answer: &Answer, place: Option<&Place>) -> Va
     })
 }
 
+/// Where the line stands that the message begins with, else the first of the evidence.
+fn place_told(answer: &Answer) -> Option<Place> {
+    let of_message = |item: &&Evidence| answer.message.starts_with(&item.fact);
+    let told = answer.evidence.iter().find(of_message);
+    told.into_iter()
+        .chain(&answer.evidence)
+        .find_map(|item| file_and_line(&item.fact).or_else(|| file_and_line(&item.origin)))
+}
+
+/// `/etc/sysctl.d/90-local.conf:3`, as rules write where a line stands.
+fn file_and_line(text: &str) -> Option<Place> {
+    let (file, line) = text.rsplit_once(':')?;
+    let line: u32 = line.parse().ok()?;
+    // What the kernel shows has colons of its own, and no lines that anybody wrote.
+    let is_kernels = ["/proc/", "/sys/", "/dev/"]
+        .iter()
+        .any(|directory| file.starts_with(directory));
+    (file.starts_with('/') && !is_kernels).then(|| Place {
+        file: file.to_owned(),
+        line,
+    })
+}
+
 /// `server/shared_buffers`, `host/proc/sys/vm/swappiness`: what the finding is about.
 fn object(answer: &Answer) -> String {
     if view::is_of_host(&answer.rule) {
-        // `/proc/meminfo MemTotal`, or a call that is no path.
-        let origin = answer.evidence.first();
-        let origin = origin.map(|item| without_processes(&item.origin));
+        // `/proc/meminfo MemTotal`, a line of a file, which moves, or a call that is no path.
+        let origin = answer.evidence.first().map(|item| {
+            let place = file_and_line(&item.origin);
+            place.map_or_else(|| without_processes(&item.origin), |place| place.file)
+        });
         let path = origin
             .as_deref()
             .and_then(|origin| origin.split_whitespace().next())

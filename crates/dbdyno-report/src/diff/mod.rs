@@ -10,6 +10,7 @@ use dbdyno_model::diff::{Difference, FindingChange, Group, Side};
 use dbdyno_model::{Diff, Facts, Finding, Severity};
 
 use crate::check::server_name;
+use crate::number;
 
 pub use page::diff_page;
 
@@ -62,6 +63,8 @@ pub fn diff(a: &Judged, b: &Judged, dbdyno_version: &str) -> Diff {
         }
         let settings = differences(&pair.a.1.settings, &pair.b.1.settings);
         push(&mut diff.groups, format!("{title}: settings"), settings);
+        let given = differences(&given(pair.a.0), &given(pair.b.0));
+        push(&mut diff.groups, format!("{title}: given"), given);
         diff.findings.extend(findings(&name, *pair));
     }
     diff.left_out = left_out.into_iter().collect();
@@ -107,6 +110,13 @@ fn pairs<'a>(a: &'a Judged, b: &'a Judged, groups: &mut Vec<Group>) -> Vec<Pair<
     alone.extend(theirs.into_iter().map(|b| only(b.0, false)));
     push(groups, "servers".to_owned(), alone);
     pairs
+}
+
+/// What nobody read and findings follow from all the same.
+fn given(facts: &Facts) -> BTreeMap<String, String> {
+    let memory = facts.intent.memory_bytes.map(number::bytes);
+    let memory = memory.map(|bytes| ("memory to size for".to_owned(), bytes));
+    memory.into_iter().collect()
 }
 
 fn port(facts: &Facts) -> Option<&str> {

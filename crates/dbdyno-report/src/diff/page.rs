@@ -5,7 +5,7 @@ use dbdyno_model::diff::{Difference, FindingChange, Side};
 
 use crate::plan::shown;
 use crate::style::{Role, Style};
-use crate::text::{columns, hang, narrow_page_width, page, wrap};
+use crate::text::{clean, columns, hang, narrow_page_width, page, wrap};
 
 /// A longer name does not push the values of all others to the right.
 const LONGEST_NAME: usize = 32;
@@ -17,17 +17,18 @@ pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
     let mut lines = hang("A  ", &side(&diff.a), width);
     lines.extend(hang("B  ", &side(&diff.b), width));
     for group in &diff.groups {
-        heading(&mut lines, &group.name, style);
+        heading(&mut lines, &group.name, width, style);
         let names = group.differences.iter().map(|item| columns(&item.what));
         let column = names
             .filter(|name| *name <= LONGEST_NAME)
             .max()
             .unwrap_or(0);
         for item in &group.differences {
-            let first = format!("  {:<column$}  ", item.what);
+            let what = clean(&item.what);
+            let first = format!("  {what:<column$}  ");
             // Beside a long name there is no room for values.
             if columns(&first) > width / 2 {
-                lines.extend(hang("  ", &item.what, width));
+                lines.extend(hang("  ", &what, width));
                 lines.extend(hang("      ", &values(item), width));
             } else {
                 lines.extend(hang(&first, &values(item), width));
@@ -35,7 +36,7 @@ pub fn diff_page(diff: &Diff, width: usize, style: Style) -> String {
         }
     }
     if !diff.findings.is_empty() {
-        heading(&mut lines, "Findings", style);
+        heading(&mut lines, "Findings", width, style);
         let is_alone = diff
             .findings
             .iter()
@@ -100,7 +101,8 @@ fn finding(change: &FindingChange, is_alone: bool, width: usize, style: Style) -
     lines
 }
 
-fn heading(lines: &mut Vec<String>, title: &str, style: Style) {
+fn heading(lines: &mut Vec<String>, title: &str, width: usize, style: Style) {
     lines.push(String::new());
-    lines.push(style.paint(Role::Heading, title));
+    let title = wrap(title, width);
+    lines.extend(title.iter().map(|line| style.paint(Role::Heading, line)));
 }

@@ -267,6 +267,41 @@ fn servers_are_matched_by_their_ports() {
         diff.groups[1].name,
         "PostgreSQL 15.19, port 5433: version and extensions"
     );
+    let narrow = diff_page(&diff, 40, Style::Plain);
+    assert!(narrow.lines().all(|line| columns(line) <= 40), "{narrow}");
+}
+
+#[test]
+fn memory_that_was_given_on_one_side_is_told() {
+    let a = judged("a.json", facts());
+    let mut b = judged("b.json", facts());
+    b.facts.intent.memory_bytes = Some(64 << 30);
+    let diff = diff(&a, &b, "0.1.0");
+    assert_eq!(
+        told(&diff, "server: given"),
+        [("memory to size for".to_owned(), None, text("64 GiB"))]
+    );
+    assert_eq!(diff.groups.len(), 1);
+}
+
+#[test]
+fn nothing_in_facts_steers_the_terminal() {
+    let (mut a, b) = (facts(), facts());
+    let server = a.postgres.as_mut().unwrap();
+    server.settings.get_mut("port").unwrap().value = "1\u{1b}[2J".to_owned();
+    server.version = "15\u{9b}2J".to_owned();
+    let mut diff = diff(&judged("a", a), &judged("b", b), "0.1.0");
+    diff.groups.push(Group {
+        name: "n\u{1b}[2J".to_owned(),
+        differences: vec![Difference {
+            what: "t\u{1b}[2J".to_owned(),
+            a: text("\u{1b}[2J"),
+            b: None,
+        }],
+    });
+    let page = diff_page(&diff, 80, Style::Plain);
+    let steers = |c: char| c.is_control() && c != '\n';
+    assert!(!page.contains(steers), "{page:?}");
 }
 
 #[test]

@@ -12,10 +12,7 @@ pub(crate) fn memory(facts: &Facts) -> Fact<u64> {
         return Fact::known(bytes, "--memory");
     }
     let Some(host) = &facts.host else {
-        return Fact::unknown(
-            "the server runs on another machine; give dbdyno tune --memory",
-            "host",
-        );
+        return Fact::unknown("the server runs on another machine; give --memory", "host");
     };
     let alone = with_hint(&host.memory.effective_bytes);
     neighbours::left(facts, host, alone)
@@ -38,10 +35,7 @@ pub(crate) fn cpus(facts: &Facts) -> Fact<u32> {
 fn with_hint(memory: &Fact<u64>) -> Fact<u64> {
     match memory.why_unknown() {
         None => memory.clone(),
-        Some(why) => Fact::unknown(
-            format!("{why}; give dbdyno tune --memory"),
-            memory.origin.clone(),
-        ),
+        Some(why) => Fact::unknown(format!("{why}; give --memory"), memory.origin.clone()),
     }
 }
 
@@ -151,7 +145,7 @@ mod tests {
         facts.host = None;
         assert_eq!(
             memory(&facts).why_unknown(),
-            Some("the server runs on another machine; give dbdyno tune --memory")
+            Some("the server runs on another machine; give --memory")
         );
         assert!(
             cpus(&facts)

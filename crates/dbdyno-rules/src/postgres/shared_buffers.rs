@@ -285,6 +285,6 @@ mod tests {
     fn a_server_elsewhere_asks_for_its_memory() {
         let mut facts = healthy();
         facts.host = None;
-        insta::assert_snapshot!(unknown(&RULE, &facts), @"memory: the server runs on another machine; give dbdyno tune --memory");
+        insta::assert_snapshot!(unknown(&RULE, &facts), @"memory: the server runs on another machine; give --memory");
     }
 }

@@ -118,8 +118,8 @@ impl ConnectError {
                                        answers"
                 .into(),
             Self::WrongName { .. } => {
-                "use the name in the certificate (its subjectAltName); sslmode=verify-ca checks \
-                 everything but the name"
+                "use the name in the certificate (its subjectAltName); sslmode=verify-ca with \
+                 sslrootcert=FILE checks everything but the name"
                     .into()
             }
             Self::Tls { .. } => {

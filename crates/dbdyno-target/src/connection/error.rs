@@ -67,6 +67,12 @@ pub enum ConnectionError {
     NoClientKey,
     #[error("sslrootcert=system needs sslmode=verify-full")]
     SystemRootsUnverified,
+    #[error("sslmode=verify-ca asks for an authority, and none is named")]
+    NoAuthority,
+    #[error("ssl-mode=VERIFY_CA asks for an authority, and none is named")]
+    NoMySqlAuthority,
+    #[error("the list of revoked certificates in {path} cannot be heeded: it is not supported")]
+    RevocationList { path: PathBuf },
     #[error("the password file {path} can be read by others (mode {mode:04o})")]
     PassfileMode { path: PathBuf, mode: u32 },
     #[error("cannot read the password file {path}")]
@@ -135,6 +141,15 @@ impl ConnectionError {
             Self::NoClientKey => "sslkey=FILE names it; it has to be readable by you alone".into(),
             Self::SystemRootsUnverified => {
                 "leave sslmode out, or name a file of root certificates in sslrootcert".into()
+            }
+            Self::NoAuthority => "sslrootcert=FILE names it; sslmode=verify-full trusts this \
+                                  system's authorities and checks the name too"
+                .into(),
+            Self::NoMySqlAuthority => "ssl-ca=FILE names it; ssl-mode=VERIFY_IDENTITY trusts this \
+                                       system's authorities and checks the name too"
+                .into(),
+            Self::RevocationList { .. } => {
+                "move it away to take certificates whether they were revoked or not".into()
             }
             Self::PassfileMode { path, .. } => format!("chmod 0600 {}", path.display()),
             Self::Passfile { .. } => {

@@ -67,7 +67,7 @@ impl Parameters {
         origin: Origin,
     ) -> Result<(), ConnectionError> {
         let known = known(name).map_err(|why| origin.locate(why))?;
-        if self.0.contains_key(known.name) || self.overrules(known.name) {
+        if self.0.contains_key(known.name) || self.overrules(known.name, &origin) {
             return Ok(());
         }
         if let Some(name) = taken(known, &value).map_err(|why| origin.locate(why))? {
@@ -91,15 +91,16 @@ impl Parameters {
         Ok(())
     }
 
-    /// A host that was given stronger says where the server is; a mode says more than the flag
-    /// that it has replaced.
-    fn overrules(&self, name: &str) -> bool {
-        let stronger = match name {
-            "hostaddr" => "host",
-            "requiressl" => "sslmode",
-            _ => return false,
-        };
-        self.0.contains_key(stronger)
+    /// A host that was given stronger says where the server is, and one beside its address does not;
+    /// a mode says more than the flag that it has replaced.
+    fn overrules(&self, name: &str, origin: &Origin) -> bool {
+        match name {
+            "hostaddr" => self.0.get("host").is_some_and(|host| {
+                std::mem::discriminant(&host.origin) != std::mem::discriminant(origin)
+            }),
+            "requiressl" => self.0.contains_key("sslmode"),
+            _ => false,
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
@@ -181,6 +182,13 @@ mod tests {
         let mut typed = Parameters::default();
         typed.set("host", "db".into()).unwrap();
         typed.fill(&environment).unwrap();
+        // A host of the same place is only its name: the address says where it is.
+        let beside = |name: &str| match name {
+            "PGHOST" => Some("db".to_owned()),
+            name => environment(name),
+        };
+        let error = Parameters::default().fill(&beside).unwrap_err();
+        assert!(error.to_string().starts_with("PGHOSTADDR"), "{error}");
         let environment = |name: &str| match name {
             "PGREQUIRESSL" => Some("1".to_owned()),
             "PGSSLMODE" => Some("disable".to_owned()),

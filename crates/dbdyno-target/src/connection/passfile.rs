@@ -72,18 +72,26 @@ fn match_field<'a>(line: &'a str, wanted: &str) -> Option<&'a str> {
     let mut wanted = wanted.chars();
     let mut rest = line.chars();
     loop {
-        match rest.next()? {
-            ':' => return wanted.next().is_none().then_some(rest.as_str()),
-            '\\' => (rest.next() == wanted.next()).then_some(())?,
-            c => (Some(c) == wanted.next()).then_some(())?,
+        let mut c = rest.next()?;
+        // One within the name, as in ::1, need not be escaped.
+        if c == ':' && wanted.as_str().is_empty() {
+            return Some(rest.as_str());
+        }
+        if c == '\\' {
+            c = rest.next()?;
+        }
+        if wanted.next() != Some(c) {
+            return None;
         }
     }
 }
 
+/// The password: up to a colon that is not escaped; further fields are ignored.
 fn unescape(text: &str) -> String {
     let mut chars = text.chars();
     std::iter::from_fn(|| match chars.next()? {
-        '\\' => chars.next(),
+        ':' => None,
+        '\\' => chars.next().or(Some('\\')),
         c => Some(c),
     })
     .collect()
@@ -128,6 +136,16 @@ mod tests {
             password("\\:\\:1:*:*:*:six", tcp("::1")).as_deref(),
             Some("six")
         );
+        assert_eq!(
+            password("::1:*:*:*:six", tcp("::1")).as_deref(),
+            Some("six")
+        );
+        // What stands behind the password is no part of it.
+        assert_eq!(
+            password("db:*:*:*:p:since May", tcp("db")).as_deref(),
+            Some("p")
+        );
+        assert_eq!(password("db:*:*:*:p\\", tcp("db")).as_deref(), Some("p\\"));
     }
 
     #[test]

@@ -110,6 +110,7 @@ fn an_error_names_file_line_and_section() {
         ("sslmode=hunter", "`sslmode`"),
         ("sslmod=require", "did you mean `sslmode`"),
         ("channel_binding=require", "`channel_binding`"),
+        ("hostaddr=10.0.0.1", "`hostaddr`"),
         ("service=other", "another service"),
         ("password hunter", "name=value"),
         ("hunter2 = x", "in front of `=`"),

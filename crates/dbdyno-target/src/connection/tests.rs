@@ -166,6 +166,43 @@ fn the_users_own_root_certificate_is_found_as_libpq_finds_it() {
 }
 
 #[test]
+fn an_authority_is_never_everybodys_and_revoked_certificates_are_never_passed_over() {
+    let bare = with("host=db sslmode=verify-ca", &[]).unwrap_err();
+    assert!(matches!(bare, ConnectionError::NoAuthority), "{bare}");
+    assert!(bare.hint().unwrap().contains("sslrootcert=FILE"));
+
+    let home = tempfile::tempdir().unwrap();
+    let own = home.path().join(".postgresql");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("root.crl"), "").unwrap();
+    let home = home.path().display().to_string();
+    let variables = [("HOME", home.as_str())];
+    for target in [
+        "host=db sslrootcert=/r.crt",
+        "host=db sslmode=verify-ca sslrootcert=/r.crt",
+        // With roots, libpq verifies in this mode as well.
+        "host=db sslmode=require sslrootcert=/r.crt",
+    ] {
+        let error = with(target, &variables).unwrap_err();
+        assert!(error.to_string().contains("root.crl"), "{target}: {error}");
+        assert!(error.hint().is_some());
+    }
+    for target in [
+        "host=db sslrootcert=system",
+        "host=db sslmode=require",
+        "host=db sslmode=prefer",
+        "host=localhost",
+        "host=/run/x sslmode=verify-full",
+    ] {
+        assert!(with(target, &variables).is_ok(), "{target}");
+    }
+    std::fs::write(own.join("root.crt"), "").unwrap();
+    std::fs::remove_file(own.join("root.crl")).unwrap();
+    let c = with("host=db sslmode=verify-ca", &variables).unwrap();
+    assert_eq!(c.ssl_root_cert, Some(own.join("root.crt")));
+}
+
+#[test]
 fn what_cannot_be_done_is_said_with_the_way_out() {
     let error = |target| with(target, &[]).unwrap_err();
     assert!(matches!(

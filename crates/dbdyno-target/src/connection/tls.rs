@@ -82,13 +82,27 @@ fn mode_and_roots(
         None if connection.is_local() && !wants_system => SslMode::Prefer,
         None => SslMode::VerifyFull,
     };
-    if wants_system || matches!(mode, SslMode::Disable | SslMode::Prefer) {
+    if matches!(mode, SslMode::Disable | SslMode::Prefer) {
         return Ok((mode, None));
     }
-    let file = given.get("sslrootcert").map(PathBuf::from).or_else(|| {
-        let file = home?.join(".postgresql/root.crt");
+    let own = |name: &str| {
+        let file = home?.join(".postgresql").join(name);
         file.is_file().then_some(file)
-    });
+    };
+    let named = given.get("sslrootcert").filter(|_| !wants_system);
+    let file = match named {
+        Some(file) => Some(PathBuf::from(file)),
+        None if wants_system => None,
+        None => own("root.crt"),
+    };
+    // Anybody has a certificate of one of this system's authorities: without the name it proves nothing.
+    if mode == SslMode::VerifyCa && file.is_none() {
+        return Err(ConnectionError::NoAuthority);
+    }
+    // As libpq, which looks there wherever it goes by a file of roots.
+    if let Some(path) = own("root.crl").filter(|_| file.is_some()) {
+        return Err(ConnectionError::RevocationList { path });
+    }
     Ok((mode, file))
 }
 

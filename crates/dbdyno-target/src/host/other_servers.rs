@@ -24,14 +24,14 @@ pub struct OtherServer {
     pub port: Option<u16>,
 }
 
-/// Every such server that is visible from here, in the order of their process ids.
+/// Every such server that is visible from here, in the order of their engines and ports.
 pub fn other_servers(root: &Root) -> Vec<OtherServer> {
     let processes = root.list("/proc").unwrap_or_default();
     let pids = processes.iter().filter_map(|name| name.parse().ok());
     let servers: BTreeMap<u32, (OtherServer, Status)> = pids
         .filter_map(|pid| Some((pid, server(root, pid)?)))
         .collect();
-    servers
+    let mut found: Vec<OtherServer> = servers
         .values()
         // A server that is starting has a child of its own name.
         .filter(|(_, status)| {
@@ -40,7 +40,16 @@ pub fn other_servers(root: &Root) -> Vec<OtherServer> {
                 .is_none_or(|parent| !servers.contains_key(&parent))
         })
         .map(|(server, _)| server.clone())
-        .collect()
+        .collect();
+    found.sort_by(|a, b| place(a).cmp(&place(b)));
+    found
+}
+
+/// As a PostgreSQL's: process ids are others after each start.
+fn place(server: &OtherServer) -> (&str, bool, Option<u16>, Option<&Path>, u32) {
+    let directory = server.data_directory.as_deref();
+    let port = server.port;
+    (server.engine, port.is_none(), port, directory, server.pid)
 }
 
 fn server(root: &Root, pid: u32) -> Option<(OtherServer, Status)> {
@@ -126,6 +135,18 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn a_server_keeps_its_place_when_it_is_started_anew() {
+        let tree = tempfile::tempdir().unwrap();
+        for (pid, port) in [(300, 3306), (200, 3308), (100, 3307)] {
+            let command = format!("mysqld\0--port={port}\0");
+            process(tree.path(), pid, 1, "mysqld", &command);
+        }
+        let found = other_servers(&Root::new(tree.path()));
+        let ports: Vec<Option<u16>> = found.iter().map(|server| server.port).collect();
+        assert_eq!(ports, [Some(3306), Some(3307), Some(3308)]);
     }
 
     #[test]

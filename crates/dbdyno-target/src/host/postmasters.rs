@@ -46,7 +46,8 @@ pub struct LockFile {
     pub listen_address: Option<String>,
 }
 
-/// Every server whose main process is visible from here, in the order of their process ids.
+/// Every server whose main process is visible from here, in the order of their ports: process ids
+/// are others after each start, and what is said of the servers must not change places by that.
 pub fn postmasters(root: &Root) -> Vec<Postmaster> {
     let processes = root.list("/proc").unwrap_or_default();
     let servers: BTreeMap<u32, Status> = processes
@@ -60,7 +61,7 @@ pub fn postmasters(root: &Root) -> Vec<Postmaster> {
             ))
         })
         .collect();
-    servers
+    let mut found: Vec<Postmaster> = servers
         .iter()
         // The others are its children.
         .filter(|(_, status)| {
@@ -69,7 +70,15 @@ pub fn postmasters(root: &Root) -> Vec<Postmaster> {
                 .is_none_or(|parent| !servers.contains_key(&parent))
         })
         .filter_map(|(pid, status)| postmaster(root, *pid, *status))
-        .collect()
+        .collect();
+    found.sort_by(|a, b| place(a).cmp(&place(b)));
+    found
+}
+
+/// A port that is not known comes last.
+fn place(server: &Postmaster) -> (bool, Option<u16>, Option<&Path>, u32) {
+    let directory = server.data_directory.as_deref();
+    (server.port.is_none(), server.port, directory, server.pid)
 }
 
 fn is_program(root: &Root, pid: u32) -> bool {
@@ -232,6 +241,20 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn a_server_keeps_its_place_when_it_is_started_anew() {
+        let tree = tempfile::tempdir().unwrap();
+        let command = "/usr/bin/postgres\0";
+        let lock = |port: u16| format!("1\n/data/{port}\n1763759000\n{port}\n");
+        for (pid, port) in [(300, 5432), (200, 5440), (100, 5433)] {
+            process(tree.path(), pid, 1, command, Some(lock(port).as_str()));
+        }
+        process(tree.path(), 50, 1, "postgres\0-D/srv/pg\0", None);
+        let found = postmasters(&Root::new(tree.path()));
+        let ports: Vec<Option<u16>> = found.iter().map(|server| server.port).collect();
+        assert_eq!(ports, [Some(5432), Some(5433), Some(5440), None]);
     }
 
     #[test]

@@ -28,9 +28,7 @@ pub(super) fn without_secrets(text: &str) -> String {
     if text.contains("://") {
         text = without_user_info(&text);
     }
-    if text.contains("password") {
-        text = without_passwords(&text);
-    }
+    text = without_passwords(&text);
     without_value(&text, &SECRET_OPTIONS, HIDDEN).unwrap_or(text)
 }
 
@@ -59,29 +57,44 @@ fn without_user_info(text: &str) -> String {
     shown + rest
 }
 
-/// `password=secret` and `password = 'secret'`.
+/// `password=secret`, `password = 'secret'` and `PGPASSWORD=secret`, with what is glued to them.
 fn without_passwords(text: &str) -> String {
     const NAME: &str = "password";
+    // As long as the text, byte by byte.
+    let folded = text.to_ascii_lowercase();
     let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(NAME) {
-        let (before, after) = rest.split_at(at + NAME.len());
-        shown.push_str(before);
-        rest = after;
-        let Some(value) = after.trim_start_matches(' ').strip_prefix('=') else {
+    let mut from = 0;
+    while let Some(at) = folded[from..].find(NAME) {
+        let behind = from + at + NAME.len();
+        shown.push_str(&text[from..behind]);
+        from = behind;
+        let Some(value) = text[behind..].trim_start_matches(' ').strip_prefix('=') else {
             continue;
         };
         let value = value.trim_start_matches(' ');
-        let end = match value.strip_prefix('\'') {
-            Some(quoted) => quoted.find('\'').map(|end| end + 2),
-            None => value.find(|c: char| c.is_whitespace() || c == '&' || c == ';'),
-        };
-        let (secret, after) = value.split_at(end.unwrap_or(value.len()));
+        let quoted = value.strip_prefix('\'').map_or(0, |rest| 1 + quoted(rest));
+        let ends = |c: char| c.is_whitespace() || c == '&' || c == ';';
+        let glued = value[quoted..].find(ends);
+        let end = glued.map_or(value.len(), |at| quoted + at);
         shown.push('=');
-        shown.push_str(if secret.is_empty() { "" } else { HIDDEN });
-        rest = after;
+        shown.push_str(if end == 0 { "" } else { HIDDEN });
+        from = text.len() - value.len() + end;
     }
-    shown + rest
+    shown + &text[from..]
+}
+
+/// Bytes up to and with the quote that closes: libpq has a backslash before one that does not, SQL
+/// another quote.
+fn quoted(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == '\'' && chars.next_if(|(_, next)| *next == '\'').is_none() {
+            return at + 1;
+        }
+    }
+    text.len()
 }
 
 /// Names that are known, and whatever has the form of one.
@@ -312,6 +325,12 @@ mod tests {
             ("password=x host=y", "password=(hidden) host=y"),
             ("password = 'a b' host=y", "password=(hidden) host=y"),
             ("password='open", "password=(hidden)"),
+            (r"password='it\'s so' user=u", "password=(hidden) user=u"),
+            ("password='it''s so' user=u", "password=(hidden) user=u"),
+            ("password='a'b user=u", "password=(hidden) user=u"),
+            ("password='' user=u", "password=(hidden) user=u"),
+            ("PGPASSWORD=x psql", "PGPASSWORD=(hidden) psql"),
+            ("Password = x;b", "Password=(hidden);b"),
             ("password_encryption is md5", "password_encryption is md5"),
             ("password=", "password="),
             ("secret=AQBx", "secret=(hidden)"),

@@ -68,6 +68,10 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
+    /// Memory that TARGET or the server in FILE may have, such as 64GB: sizes one on another machine
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+
     /// Exit with code 1 where a finding is as grave or graver
     #[arg(long, value_name = "info|warn|critical")]
     pub(crate) fail_on: Option<Level>,

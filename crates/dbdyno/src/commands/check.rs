@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::target::resolve_named;
-use crate::{collecting, facts_file};
+use crate::{collecting, facts_file, memory};
 use choice::Choice;
 
 pub(crate) fn run(
@@ -21,7 +21,12 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let choice = Choice::of(&arguments.only, &arguments.skip)?;
-    let facts = match &arguments.facts {
+    let memory = memory::given(arguments.memory.as_deref())?;
+    // A sample may take an hour: what will be refused is refused before it.
+    if memory.is_some() && arguments.target.is_none() && arguments.facts.is_none() {
+        return Err(nobodys_memory("no server is named"));
+    }
+    let mut facts = match &arguments.facts {
         Some(path) => facts_file::read(path)?,
         None => {
             let named = arguments.target.as_deref();
@@ -32,6 +37,9 @@ pub(crate) fn run(
     if interrupt.is_set() {
         let message = "interrupted: nothing was printed";
         return Err(Failure::new(Exit::Interrupted, message, None));
+    }
+    if let Some(bytes) = memory {
+        size(&mut facts, bytes)?;
     }
     let mut check = judge(facts);
     keep_rules(&mut check, &|rule| choice.takes(rule));
@@ -45,10 +53,46 @@ pub(crate) fn run(
         check_page(&check, printer.width(), printer.style())
     };
     printer.result(&text)?;
-    match arguments.fail_on {
-        Some(level) => cross(&check, level),
-        None => Ok(()),
+    let Some(level) = arguments.fail_on else {
+        return Ok(());
+    };
+    // Beside a TARGET nothing was asked of other servers, and a file does not say whether it was.
+    if arguments.target.is_none() && arguments.facts.is_none() {
+        tell_unread(&check.facts, printer);
     }
+    cross(&check, level)
+}
+
+/// A pipeline that reads nothing but the code has to learn of what was not judged.
+fn tell_unread(facts: &Facts, printer: &Printer) {
+    // A server of another engine is never read.
+    let servers = facts.unreached.iter();
+    let unread = servers.filter(|server| server.engine.is_none()).count();
+    if unread > 0 {
+        let servers = if unread == 1 { "server" } else { "servers" };
+        printer.say(&format!(
+            "{unread} PostgreSQL {servers} could not be read: --fail-on counts what could"
+        ));
+    }
+}
+
+/// What the user says of the one server: it stands in the document, beside what was read.
+fn size(facts: &mut Facts, memory_bytes: u64) -> Result<(), Failure> {
+    if facts.postgres.is_none() {
+        return Err(nobodys_memory("the facts hold no server"));
+    }
+    if !facts.others.is_empty() {
+        return Err(nobodys_memory("the facts hold several"));
+    }
+    facts.intent.memory_bytes = Some(memory_bytes);
+    Ok(())
+}
+
+fn nobodys_memory(why: &str) -> Failure {
+    Failure::usage(
+        format!("--memory is for one server, and {why}"),
+        "dbdyno check postgres://user@host/database --memory 64GB",
+    )
 }
 
 /// Every rule on every server, and the solver's word on what they want.

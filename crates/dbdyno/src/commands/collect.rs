@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::facts_file;
 use crate::files;
 use crate::interrupt::Interrupt;
-use crate::printer::Printer;
+use crate::printer::{Printer, plain};
 use crate::target::resolve_named;
 
 pub(crate) fn run(
@@ -38,7 +38,7 @@ pub(crate) fn run(
             "{}{} runs here and was not read: {}",
             server.engine.as_deref().unwrap_or("PostgreSQL"),
             port.unwrap_or_default(),
-            server.why
+            plain(&server.why)
         ));
     }
     let text = to_json(&facts);

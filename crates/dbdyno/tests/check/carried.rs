@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::{Setup, dbdyno, read, refuses, stdout_of};
+use crate::{Setup, dbdyno, finding, read, refuses, stdout_of};
 
 #[test]
 fn facts_give_the_same_answers_elsewhere_byte_for_byte() {
@@ -33,6 +33,60 @@ fn facts_give_the_same_answers_elsewhere_byte_for_byte() {
     for form in [&["--sarif"][..], &["--markdown"], &[]] {
         let from = |path: &str| elsewhere(&[&["check", "--facts", path][..], form].concat());
         assert_eq!(from(&path), from(&whole), "{form:?}");
+    }
+}
+
+#[test]
+fn a_server_elsewhere_is_sized_by_the_memory_that_is_given() {
+    let setup = Setup::start(&[]);
+    let target = setup.target();
+    setup.does(&["collect", &target, "-o", "facts.json"]);
+    let mut facts = read(&setup.file("facts.json"));
+    // As they are read from another machine.
+    facts["host"] = Value::Null;
+    fs::write(setup.file("elsewhere.json"), facts.to_string()).unwrap();
+    let check = |more: &[&str]| -> Value {
+        let fixed = ["check", "--facts", "elsewhere.json", "--json"];
+        serde_json::from_str(&setup.does(&[&fixed[..], more].concat())).unwrap()
+    };
+    let silent = check(&[]);
+    let still = &silent["assessments"][0]["not_assessed"];
+    let mut still = still.as_array().unwrap().iter();
+    let cache = still.find(|item| item["rule"] == "postgres.effective_cache_size");
+    let why = cache.unwrap()["why"].as_str().unwrap();
+    assert!(why.ends_with("another machine; give --memory"), "{why}");
+
+    let told = check(&["--memory", "64GB"]);
+    let cache = finding(&told, "postgres.effective_cache_size");
+    assert_eq!(cache["steps"][0]["subject"], "effective_cache_size");
+    assert_eq!(told["facts"]["intent"]["memory_bytes"], 64_u64 << 30);
+    let still = &told["assessments"][0]["not_assessed"];
+    assert!(!still.to_string().contains("--memory"), "{still}");
+    // The document carries what was said, as it carries what was read.
+    fs::write(setup.file("told.json"), told.to_string()).unwrap();
+    let again = setup.does(&["check", "--facts", "told.json", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), told);
+    // Of a server that runs here it says what it may have, as with tune.
+    let here = setup.check(&["--memory", "1GB"]);
+    assert_eq!(here["facts"]["intent"]["memory_bytes"], 1_u64 << 30);
+}
+
+#[test]
+fn memory_for_several_servers_or_none_is_refused() {
+    let setup = Setup::start(&[]);
+    setup.does(&["collect", &setup.target(), "-o", "facts.json"]);
+    let facts = read(&setup.file("facts.json"));
+    let (mut several, mut none) = (facts.clone(), facts.clone());
+    several["others"] = json!([facts]);
+    none["postgres"] = Value::Null;
+    for (name, facts, told) in [
+        ("several.json", several, "the facts hold several"),
+        ("none.json", none, "the facts hold no server"),
+    ] {
+        let path = setup.file(name);
+        fs::write(&path, facts.to_string()).unwrap();
+        let path = path.display().to_string();
+        refuses(&["check", "--facts", &path, "--memory", "64GB"], told);
     }
 }
 

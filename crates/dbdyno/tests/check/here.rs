@@ -133,4 +133,8 @@ fn a_server_that_lets_nobody_in_is_named_with_the_reason() {
     let held = ours["resident_bytes"].as_u64().unwrap();
     assert!(held > shared_buffers, "{ours}");
     assert!(setup.does(&["check"]).contains("not read"));
+    // A pipeline that looks at the code alone is told that it is not of all servers.
+    let output = setup.run(&["check", "--fail-on", "critical"]);
+    let told = crate::stderr(&output);
+    assert!(told.contains("could not be read: --fail-on"), "{told}");
 }

@@ -60,6 +60,15 @@ fn wrong_arguments_are_refused_by_name_with_the_next_step() {
         (&["check", "--json", "--sarif"], "--sarif"),
         (&["check", "--sample", "0"], "--sample"),
         (&["check", "--sample", "2h"], "--sample"),
+        (&["check", "--memory", "64GB"], "no server is named"),
+        (
+            &["check", "postgres:///d", "--memory", "lots"],
+            "is not a size",
+        ),
+        (
+            &["check", "--facts", "a.json", "--memory", "12MB"],
+            "too little",
+        ),
         (&["check", "--facts", "/nowhere.json"], "/nowhere.json"),
         (
             &["check", "--facts", "a.json", "--sample", "2s"],

@@ -105,6 +105,52 @@ fn a_setting_points_to_its_file_and_the_rest_to_what_it_is_about() {
 }
 
 #[test]
+fn a_line_that_a_finding_tells_of_is_pointed_to_and_may_move() {
+    let told = |line: u32| -> Value {
+        let item = |fact: &str, origin: &str| Evidence {
+            fact: fact.to_owned(),
+            value: String::new(),
+            origin: origin.to_owned(),
+        };
+        let mut check = testing::check();
+        for answer in &mut check.assessments[0].findings {
+            if answer.rule == "kernel.swappiness" {
+                let origin = format!("/etc/sysctl.d/9.conf:{line}");
+                answer.evidence = vec![item("vm.swappiness", &origin)];
+            } else if answer.rule == "postgres.memory_twin" {
+                let (first, second) = ("/etc/pg_hba.conf:3", "/etc/pg_hba.conf:7");
+                answer.message = format!("{second} lets anyone in; 1 more line is listed");
+                answer.evidence = [first, second].map(|line| item(line, "view")).to_vec();
+                answer.steps.clear();
+            }
+        }
+        serde_json::from_str(&check_sarif(&check, &testing::rules())).unwrap()
+    };
+    let of = |sarif: &Value, rule: &str| -> Value {
+        let results = sarif["runs"][0]["results"].as_array().unwrap();
+        let found = results.iter().find(|result| result["ruleId"] == rule);
+        found.unwrap().clone()
+    };
+    let place = |result: &Value| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        (uri.to_owned(), place["region"]["startLine"].as_u64())
+    };
+    let (sarif, moved) = (told(5), told(6));
+    assert_eq!(complaints(&sarif), Vec::<String>::new());
+    let twin = of(&sarif, "postgres.memory_twin");
+    assert_eq!(place(&twin), ("file:///etc/pg_hba.conf".to_owned(), Some(7)));
+    let [was, is] = [&sarif, &moved].map(|sarif| of(sarif, "kernel.swappiness"));
+    let file = "file:///etc/sysctl.d/9.conf";
+    assert_eq!(place(&was), (file.to_owned(), Some(5)));
+    assert_eq!(place(&is), (file.to_owned(), Some(6)));
+    assert_eq!(was["partialFingerprints"], is["partialFingerprints"]);
+    for no_line in ["/sys/devices/pci0000:00", "pg_hba.conf:7", "/etc/x:"] {
+        assert_eq!(file_and_line(no_line), None, "{no_line}");
+    }
+}
+
+#[test]
 fn two_servers_share_what_is_said_of_their_host() {
     let check = testing::two_servers();
     let sarif = check_sarif(&check, &testing::rules());

@@ -226,6 +226,10 @@ fn tls(
         None if roots.is_some() => SslMode::VerifyCa,
         None => SslMode::Prefer,
     };
+    // As the client: this system's authorities vouch for anybody, and the name is not checked.
+    if mode == SslMode::VerifyCa && roots.is_none() {
+        return Err(ConnectionError::NoMySqlAuthority);
+    }
     let verifies = !matches!(mode, SslMode::Disable | SslMode::Prefer);
     Ok((mode, roots.filter(|_| verifies)))
 }

@@ -217,11 +217,13 @@ fn silence_about_tls_depends_on_where_the_server_is() {
         ("DISABLED", SslMode::Disable),
         ("preferred", SslMode::Prefer),
         ("REQUIRED", SslMode::Require),
-        ("VERIFY_CA", SslMode::VerifyCa),
+        ("VERIFY_CA&ssl-ca=/c", SslMode::VerifyCa),
         ("VERIFY_IDENTITY", SslMode::VerifyFull),
     ] {
         assert_eq!(mode(&format!("mysql://db/?ssl-mode={name}")), explicit);
     }
+    let unnamed = with("mysql://db/?ssl-mode=VERIFY_CA", &[]).unwrap_err();
+    assert!(unnamed.hint().unwrap().contains("ssl-ca=FILE"), "{unnamed}");
     assert_eq!(mode("mysql:///?ssl-mode=PREFERRED"), SslMode::Disable);
     assert_eq!(mode("mysql:///?ssl_mode=REQUIRED"), SslMode::Require);
     assert!(with("mysql://db/?ssl-mode=require", &[]).is_err());

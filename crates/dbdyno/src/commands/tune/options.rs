@@ -14,8 +14,8 @@ use dbdyno_trial::Budget;
 
 use crate::cli;
 use crate::exit::Failure;
-use crate::facts::LEAST_MEMORY;
 use crate::interrupt::Interrupt;
+use crate::memory;
 use crate::target::{command, read_script, resolve_named};
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Options {
             seed: arguments.seed,
             arms: arguments.arms.clone(),
             show_unsafe: arguments.show_unsafe,
-            memory_bytes: arguments.memory.as_deref().map(memory).transpose()?,
+            memory_bytes: memory::given(arguments.memory.as_deref())?,
             output: arguments.output.clone(),
             store: arguments.store.store.clone(),
             keep: arguments.keep,
@@ -128,53 +128,4 @@ fn workload(arguments: &cli::Tune) -> Result<Workload, Failure> {
     // Every lab is one of PostgreSQL.
     let script = read_script(Engine::Postgres, path, hint)?;
     Ok(Workload::Script(Arc::new(script)))
-}
-
-/// Reads `4GB`, `512 MiB`, `2g`; units are powers of 1024, as PostgreSQL's are.
-fn memory(text: &str) -> Result<u64, Failure> {
-    let wrong = || {
-        Failure::usage(
-            format!("--memory {text:?} is not a size"),
-            "write it as 4GB or 512MB",
-        )
-    };
-    let trimmed = text.trim();
-    let digits = trimmed
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .ok_or_else(wrong)?;
-    let number: f64 = trimmed[..digits].parse().map_err(|_| wrong())?;
-    let unit = match trimmed[digits..].trim().to_ascii_lowercase().as_str() {
-        "k" | "kb" | "kib" => 1_u64 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        "t" | "tb" | "tib" => 1 << 40,
-        _ => return Err(wrong()),
-    };
-    let bytes = number * unit as f64;
-    if bytes < LEAST_MEMORY as f64 {
-        return Err(Failure::usage(
-            format!("--memory {text} is too little for a PostgreSQL server under load"),
-            "give at least 256MB",
-        ));
-    }
-    Ok(bytes as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_as_people_write_them() {
-        for (text, bytes) in [
-            ("4GB", 4_u64 << 30),
-            ("512 MiB", 512 << 20),
-            ("1.5g", 3 << 29),
-        ] {
-            assert_eq!(memory(text).unwrap(), bytes, "{text}");
-        }
-        for text in ["", "GB", "4", "-4GB", "4 parsecs", "12kB", "0GB", "1.2.3GB"] {
-            assert!(memory(text).is_err(), "{text}");
-        }
-    }
 }
