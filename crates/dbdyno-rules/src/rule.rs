@@ -202,7 +202,9 @@ pub fn server(facts: &Facts) -> Result<&dbdyno_model::postgres::Postgres, Outcom
     facts.postgres.as_ref().ok_or_else(|| {
         let runs = |server: &dbdyno_model::facts::Unreached| server.engine.is_none();
         match facts.unreached.iter().any(runs) {
-            true => Outcome::Unknown("the PostgreSQL server: it runs here and could not be read".to_owned()),
+            true => Outcome::Unknown(
+                "the PostgreSQL server: it runs here and could not be read".to_owned(),
+            ),
             false => Outcome::NotApplicable("no PostgreSQL server was found".to_owned()),
         }
     })

@@ -139,7 +139,10 @@ fn a_line_that_a_finding_tells_of_is_pointed_to_and_may_move() {
     let (sarif, moved) = (told(5), told(6));
     assert_eq!(complaints(&sarif), Vec::<String>::new());
     let twin = of(&sarif, "postgres.memory_twin");
-    assert_eq!(place(&twin), ("file:///etc/pg_hba.conf".to_owned(), Some(7)));
+    assert_eq!(
+        place(&twin),
+        ("file:///etc/pg_hba.conf".to_owned(), Some(7))
+    );
     let [was, is] = [&sarif, &moved].map(|sarif| of(sarif, "kernel.swappiness"));
     let file = "file:///etc/sysctl.d/9.conf";
     assert_eq!(place(&was), (file.to_owned(), Some(5)));
