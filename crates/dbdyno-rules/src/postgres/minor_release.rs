@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_day_on_which_nobody_looked_is_not_named() {
-        let message = finding(&RULE, &running(170_010, "17.10")).message;
+        let message = finding(&RULE, &running(140_010, "14.10")).message;
         assert!(
             message.ends_with(
-                "17.11, the newest that this catalogue knows, of a day that was not noted"
+                "14.24, the newest that this catalogue knows, of a day that was not noted"
             ),
             "{message}"
         );
@@ -169,7 +169,7 @@ mod tests {
     fn the_newest_and_what_is_newer_still_are_fine_and_a_lab_not_applicable() {
         ok(&RULE, &running(150_020, "15.20"));
         ok(&RULE, &running(150_021, "15.21"));
-        ok(&RULE, &running(180_007, "18.7"));
+        ok(&RULE, &running(180_008, "18.8"));
         let mut facts = running(150_015, "15.15");
         facts.intent.lab = true;
         not_applicable(&RULE, &facts);
