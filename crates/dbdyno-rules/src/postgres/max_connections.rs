@@ -126,7 +126,8 @@ fn reserved(postgres: &Postgres) -> Result<u64, Outcome> {
 /// Connections that the declared load needs, where they are more than it gets.
 fn wanted(facts: &Facts, allowed: u64, reserved: u64) -> Option<u64> {
     let declared = u64::from(facts.intent.active_connections?);
-    (declared > allowed.saturating_sub(reserved)).then_some(declared + reserved + SPARE)
+    let wanted = declared.saturating_add(reserved).saturating_add(SPARE);
+    (declared > allowed.saturating_sub(reserved)).then_some(wanted)
 }
 
 /// What max_connections will be once the plan is carried out.

@@ -114,7 +114,7 @@ pub(super) fn shadowed(setting: &Setting) -> Option<&'static str> {
 }
 
 /// Settings ordered from careless to careful: a plan may go right, never left.
-const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
+const SAFETY_LADDERS: [(&str, &[&str]); 11] = [
     ("wal_level", &["minimal", "replica", "logical"]),
     ("archive_mode", &["off", "on", "always"]),
     (
@@ -127,6 +127,8 @@ const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
     ("track_counts", &["off", "on"]),
     ("zero_damaged_pages", &["on", "off"]),
     ("ignore_checksum_failure", &["on", "off"]),
+    ("ignore_invalid_pages", &["on", "off"]),
+    ("data_sync_retry", &["on", "off"]),
 ];
 
 /// Whether the setting stands between committed data and its loss.
@@ -223,6 +225,8 @@ mod tests {
         assert!(forbidden("autovacuum", &setting("autovacuum"), "off").is_some());
         assert!(forbidden("fsync", &setting("fsync"), "on").is_none());
         assert!(forbidden("fsync", &setting("fsync"), "perhaps").is_some());
+        let retry = setting("data_sync_retry");
+        assert!(forbidden("data_sync_retry", &retry, "on").is_some());
         assert!(forbidden("work_mem", &setting("work_mem"), "4MB").is_none());
     }
 
