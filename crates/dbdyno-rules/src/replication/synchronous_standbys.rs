@@ -31,6 +31,7 @@ use dbdyno_model::postgres::{Postgres, Sender, standby_names};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
+use crate::cloud::PATRONI;
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, Rule, server, settle};
 
@@ -132,7 +133,7 @@ fn counts(sender: &Sender) -> bool {
 fn names_are_kept(postgres: &Postgres) -> bool {
     matches!(
         postgres.managed_by.as_deref(),
-        Some("CloudNativePG" | "Patroni")
+        Some("CloudNativePG" | PATRONI)
     )
 }
 

@@ -1,9 +1,10 @@
 //! What a running server lets be set, and what a recommendation may never do.
 
 use dbdyno_model::finding::Want;
-use dbdyno_model::postgres::Setting;
+use dbdyno_model::postgres::{Postgres, Setting};
 
 use super::humane;
+use crate::cloud::PATRONI;
 
 /// A value that the server takes, and what was cut off to make it fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,9 +102,12 @@ pub(super) fn is_already(setting: &Setting, value: &str) -> bool {
     }
 }
 
-/// Why a value in the configuration would have no effect, if so.
-pub(super) fn shadowed(setting: &Setting) -> Option<&'static str> {
+/// Why a value in the configuration would have no effect, if so. What Patroni passes on the command line
+/// stands in its own configuration, which is what is changed there.
+pub(super) fn shadowed(postgres: &Postgres, setting: &Setting) -> Option<&'static str> {
+    let is_patroni = postgres.managed_by.as_deref() == Some(PATRONI);
     match setting.source.as_str() {
+        "command line" if is_patroni => None,
         "command line" => Some("set on the server's command line, which wins over its files"),
         "environment variable" => Some("set by the server's environment"),
         "database" | "user" | "database user" => {

@@ -240,6 +240,11 @@ fn a_value_that_the_command_line_would_shadow_is_refused() {
     let plan = planned(&facts, vec![finding("a.rule", want)]);
     assert_eq!(plan.changes, []);
     assert!(why_rejected(&plan, "work_mem").contains("command line"));
+    // Patroni keeps it in its own configuration.
+    postgres(&mut facts).managed_by = Some("Patroni".into());
+    let want = vec![recommend("work_mem", value("8MB"))];
+    let managed = planned(&facts, vec![finding("a.rule", want)]);
+    assert_eq!(conf(&managed)["work_mem"], "8MB");
 }
 
 #[test]
