@@ -26,7 +26,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, safe, server, settle};
+use crate::rule::{FindingExt, RecommendationExt, Rule, safe, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.fsync",
@@ -49,11 +49,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding("fsync is off: a power cut can corrupt this database beyond repair")
         .shows(postgres, "fsync")
-        .recommend(safe(
-            "fsync",
-            value("on"),
-            "a power cut must not corrupt the database",
-        ))
+        .recommend(
+            safe(
+                "fsync",
+                value("on"),
+                "a power cut must not corrupt the database",
+            )
+            .giving_up("time: commits and checkpoints take as long as the disk does"),
+        )
         .host_action(
             "once fsync is on: sync on the server's machine, since what was written before is asked of no disk again",
             Needs::Online,
@@ -73,6 +76,7 @@ mod tests {
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"fsync is off: a power cut can corrupt this database beyond repair");
         assert_eq!(finding.recommendations.len(), 1);
+        assert!(finding.recommendations[0].gives_up.is_some());
         assert!(finding.host_actions[0].action.contains("sync on the"));
     }
 
