@@ -36,6 +36,9 @@ const SERVICES: [&str; 11] = [
 
 pub(crate) const AURORA: &str = "Amazon Aurora";
 
+/// An operator: it passes on the server's command line what all members have to agree on.
+pub(crate) const PATRONI: &str = "Patroni";
+
 /// Clouds that rent machines, as the hypervisor shows itself.
 const CLOUDS: [&str; 7] = [
     "alibaba",

@@ -24,7 +24,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, safe, server, settle};
+use crate::rule::{FindingExt, RecommendationExt, Rule, safe, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.checkpoint_completion_target",
@@ -53,11 +53,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             WANTED / now.max(0.1)
         ))
         .shows(postgres, "checkpoint_completion_target")
-        .recommend(safe(
-            "checkpoint_completion_target",
-            value(WANTED.to_string()),
-            "checkpoints write evenly until the next one",
-        ))
+        .recommend(
+            safe(
+                "checkpoint_completion_target",
+                value(WANTED.to_string()),
+                "checkpoints write evenly until the next one",
+            )
+            .giving_up("recovery time: a crash has a little more log to replay"),
+        )
         .into_outcome())
 }
 

@@ -1,17 +1,19 @@
 //! Lines of pg_hba.conf that let anyone in, or that the server will refuse.
 //!
 //! ## What it finds
-//! A line that cannot be read; `trust` for addresses of the network; `password` on connections that
-//! need not be encrypted; and, for information, `trust` for the machine itself.
+//! A line that cannot be read; `trust` for addresses of the network; `password`, `ldap`, `pam`, `radius`
+//! or `bsd` on connections that need not be encrypted; and, for information, `trust` for the machine
+//! itself.
 //!
 //! ## Why it matters
 //! With `trust`, whoever reaches the port is whoever they say they are, a superuser included. With
-//! `password`, it crosses the network readable. A line that cannot be read is skipped by a reload,
+//! `password`, and with every method that hands the password on to another service, it crosses the
+//! network readable, and opens that service, too. A line that cannot be read is skipped by a reload,
 //! which keeps the old file; at the next start the server gives up because of it.
 //!
 //! ## What to do
-//! Replace `trust` and `password` by `scram-sha-256`; mend the line that is named; then
-//! `SELECT pg_reload_conf()`.
+//! Replace `trust` and `password` by `scram-sha-256`, and `host` by `hostssl` for what needs the password
+//! itself; mend the line that is named; then `SELECT pg_reload_conf()`.
 //!
 //! ## Risk
 //! Clients that never had a password cannot log in until they have one.
@@ -23,6 +25,7 @@
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/auth-pg-hba-conf.html>
 //! - <https://www.postgresql.org/docs/current/auth-trust.html>
+//! - <https://www.postgresql.org/docs/current/auth-ldap.html>
 //! - <https://www.postgresql.org/docs/current/view-pg-hba-file-rules.html>
 
 use dbdyno_model::finding::Confidence;
@@ -38,6 +41,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/auth-pg-hba-conf.html",
         "https://www.postgresql.org/docs/current/auth-trust.html",
+        "https://www.postgresql.org/docs/current/auth-ldap.html",
         "https://www.postgresql.org/docs/current/view-pg-hba-file-rules.html",
     ],
     check,
@@ -47,6 +51,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
+
+/// Methods for which the client sends the password itself.
+const READABLE: [&str; 5] = ["bsd", "ldap", "pam", "password", "radius"];
+
+/// Lines that hold for encrypted connections alone.
+const ENCRYPTED: [&str; 2] = ["hostgssenc", "hostssl"];
 
 /// How bad, what is told, and whether a line is so.
 type Fault = (Severity, &'static str, fn(&AccessRule) -> bool);
@@ -65,8 +75,12 @@ const FAULTS: [Fault; 4] = [
     ),
     (
         Severity::Warn,
-        "has passwords sent over the network readable (password)",
-        |rule| rule.method == "password" && rule.reach == Reach::Network && rule.kind != "hostssl",
+        "has passwords sent over the network readable",
+        |rule| {
+            rule.reach == Reach::Network
+                && READABLE.contains(&rule.method.as_str())
+                && !ENCRYPTED.contains(&rule.kind.as_str())
+        },
     ),
     (
         Severity::Info,
@@ -117,7 +131,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     Ok(finding
         .host_action(
-            "mend these lines (scram-sha-256 instead of trust and password), then SELECT pg_reload_conf()",
+            "mend these lines (scram-sha-256 instead of trust and password, hostssl for what needs the password itself), then SELECT pg_reload_conf()",
             Needs::Reload,
         )
         .into_outcome())
@@ -184,8 +198,10 @@ mod tests {
 
     #[test]
     fn a_readable_password_is_a_warning_and_trust_within_the_machine_a_word() {
-        let password = with(vec![rule(1, "host", Reach::Network, "password")]);
-        assert_eq!(finding(&RULE, &password).severity, Severity::Warn);
+        for method in ["password", "ldap", "pam", "radius"] {
+            let readable = with(vec![rule(1, "host", Reach::Network, method)]);
+            assert_eq!(finding(&RULE, &readable).severity, Severity::Warn);
+        }
         let own = with(vec![rule(1, "host", Reach::Loopback, "trust")]);
         assert_eq!(finding(&RULE, &own).severity, Severity::Info);
     }
@@ -198,7 +214,9 @@ mod tests {
                 rule(1, "local", Reach::Socket, "peer"),
                 rule(2, "host", Reach::Network, "scram-sha-256"),
                 rule(3, "hostssl", Reach::Network, "password"),
-                rule(4, "host", Reach::Network, "reject"),
+                rule(4, "hostgssenc", Reach::Network, "ldap"),
+                rule(5, "host", Reach::Loopback, "ldap"),
+                rule(6, "host", Reach::Network, "reject"),
             ]),
         );
     }

@@ -12,7 +12,9 @@
 //! ## What to do
 //! Rebuild the indexes on text (`REINDEX`, with `CONCURRENTLY` while the server is in use), then
 //! record the new version: `ALTER DATABASE … REFRESH COLLATION VERSION`, `ALTER COLLATION … REFRESH
-//! VERSION`. Recording it alone only hides the warning. `amcheck` tells which indexes are wrong.
+//! VERSION`. Recording it alone only hides the warning. `amcheck` tells which indexes are wrong. A
+//! standby has its primary's indexes and cannot rebuild them: give it the library that the primary runs
+//! with, and read nothing by text from it until then.
 //!
 //! ## Risk
 //! Rebuilding takes time and space for a second copy of each index. A unique index that has let
@@ -27,11 +29,11 @@
 //! - <https://www.postgresql.org/docs/current/sql-alterdatabase.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::{CollationUse, DatabaseLocale};
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::postgres::{CollationUse, DatabaseLocale, Postgres, ReplicationRole};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
-use crate::sql::identifier;
+use crate::sql::{identifier, qualified};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.collation_version",
@@ -99,38 +101,56 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             changed.join("; ")
         ))
         .keeps_data();
-    for one in databases {
-        finding = finding
-            .evidence(
-                format!("collation version of {}", one.name),
-                shown(one.version.as_deref()),
-                postgres.locales.origin.clone(),
-            )
-            .host_action(
-                format!(
-                    "in {0}: REINDEX DATABASE CONCURRENTLY {0}; then ALTER DATABASE {0} REFRESH COLLATION VERSION",
-                    identifier(&one.name)
-                ),
-                Needs::Online,
-            );
+    for one in &databases {
+        finding = finding.evidence(
+            format!("collation version of {}", one.name),
+            shown(one.version.as_deref()),
+            postgres.locales.origin.clone(),
+        );
     }
-    for one in others {
-        let name = format!("{}.{}", identifier(&one.schema), identifier(&one.name));
-        finding = finding
-            .evidence(
-                format!("version of {name}"),
-                &one.version,
-                postgres.collations.origin.clone(),
-            )
-            .host_action(
-                format!(
-                    "REINDEX the {} indexes that sort by {name}, then ALTER COLLATION {name} REFRESH VERSION",
-                    one.indexes
-                ),
-                Needs::Online,
-            );
+    for one in &others {
+        finding = finding.evidence(
+            format!("version of {}", qualified(&one.schema, &one.name)),
+            &one.version,
+            postgres.collations.origin.clone(),
+        );
     }
-    Ok(finding.into_outcome())
+    Ok(mended(finding, postgres, &databases, &others).into_outcome())
+}
+
+/// What to do, by where the indexes can be rebuilt: a standby has its primary's.
+fn mended(
+    finding: Finding,
+    postgres: &Postgres,
+    databases: &[&DatabaseLocale],
+    others: &[&CollationUse],
+) -> Finding {
+    if postgres.role.get() == Some(ReplicationRole::Standby) {
+        return finding.host_action(
+            "give this standby the library that the primary runs with, and read nothing by text here until then: \
+             its indexes are the primary's and cannot be rebuilt here",
+            Needs::Migration,
+        );
+    }
+    let finding = databases.iter().fold(finding, |finding, one| {
+        finding.host_action(
+            format!(
+                "in {0}: REINDEX DATABASE CONCURRENTLY {0}; then ALTER DATABASE {0} REFRESH COLLATION VERSION",
+                identifier(&one.name)
+            ),
+            Needs::Online,
+        )
+    });
+    others.iter().fold(finding, |finding, one| {
+        let name = qualified(&one.schema, &one.name);
+        finding.host_action(
+            format!(
+                "REINDEX the {} indexes that sort by {name}, then ALTER COLLATION {name} REFRESH VERSION",
+                one.indexes
+            ),
+            Needs::Online,
+        )
+    })
 }
 
 /// A version that the library does not tell any more is no difference that anybody can act on.
@@ -150,7 +170,7 @@ fn shown(version: Option<&str>) -> &str {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::postgres::{CollationUse, DatabaseLocale};
+    use dbdyno_model::postgres::{CollationUse, DatabaseLocale, ReplicationRole};
     use dbdyno_model::{Effect, Fact, Facts};
 
     fn sorted(version: Option<&str>, actual: Option<&str>, collations: Vec<CollationUse>) -> Facts {
@@ -198,6 +218,19 @@ mod tests {
                 .contains("first german (made with 153.14, now 153.120, 3 indexes)"),
             "{}",
             finding.message
+        );
+    }
+
+    #[test]
+    fn a_standby_under_another_library_is_told_to_take_its_primary_s() {
+        let mut facts = sorted(Some("2.31"), Some("2.36"), Vec::new());
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "pg_is_in_recovery()");
+        let finding = finding(&RULE, &facts);
+        assert_eq!(finding.host_actions.len(), 1);
+        let action = &finding.host_actions[0].action;
+        assert!(
+            action.contains("library that the primary runs with") && !action.contains("REINDEX"),
+            "{action}"
         );
     }
 

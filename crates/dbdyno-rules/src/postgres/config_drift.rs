@@ -17,7 +17,8 @@
 //! A restart applies every pending change at once.
 //!
 //! ## When it does not apply
-//! Settings on the server's command line, which win over the files at each start.
+//! Settings on the server's command line, which win over the files at each start; but for Patroni's,
+//! which it passes anew.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/view-pg-file-settings.html>
@@ -27,6 +28,7 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{ORIGIN, SettingEvidence};
+use crate::cloud::PATRONI;
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -51,7 +53,11 @@ const SHADOWED: &str = " is overridden by ";
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let marked = names(postgres, |_, setting| setting.pending_restart);
-    let pending = names(postgres, |_, setting| setting.waits_for_restart());
+    // What Patroni passes on the command line comes anew with its next restart.
+    let is_patroni = postgres.managed_by.as_deref() == Some(PATRONI);
+    let pending = names(postgres, |_, setting| {
+        setting.waits_for_restart() || (is_patroni && setting.pending_restart)
+    });
     let disabled = names(postgres, |name, setting| {
         name.starts_with("enable_")
             && setting.value == "off"
@@ -208,6 +214,9 @@ mod tests {
             "pg_file_settings",
         );
         ok(&RULE, &facts);
+        postgres(&mut facts).managed_by = Some("Patroni".into());
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.message, "shared_buffers wait for a restart");
     }
 
     #[test]

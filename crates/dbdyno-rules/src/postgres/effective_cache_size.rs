@@ -1,8 +1,8 @@
 //! What the planner believes to be cached.
 //!
 //! ## What it finds
-//! `effective_cache_size` below `shared_buffers`, above the memory, or at its default of 4 GB on a
-//! machine with more than 8 GiB.
+//! `effective_cache_size` below `shared_buffers` (as they are, or as they are asked to be), above the
+//! memory, or at its default of 4 GB on a machine with more than 8 GiB.
 //!
 //! ## Why it matters
 //! The planner prefers an index where it expects the pages in memory. Told of too little cache it
@@ -26,8 +26,8 @@
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::machine;
 use super::settings::{self, SettingEvidence};
+use super::{machine, shared_buffers};
 use crate::formulas::GIB;
 use crate::rule::{FindingExt, Rule, humane_bytes, need, safe, server, settle};
 
@@ -61,6 +61,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         format!("more than the {} of memory", humane_bytes(memory))
     } else if now == DEFAULT_BYTES && memory > 8 * GIB {
         format!("the default, with {} of memory", humane_bytes(memory))
+    } else if now < shared_buffers::planned(facts, postgres, memory)? {
+        "less than the shared_buffers that are asked for".to_owned()
     } else {
         return Ok(Outcome::Ok);
     };
@@ -83,7 +85,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, unknown};
+    use crate::testing::{configure, declare_tpcc, finding, healthy, ok, unknown};
 
     #[test]
     fn the_default_is_found_on_a_large_machine() {
@@ -105,6 +107,15 @@ mod tests {
                 .message
                 .contains("less than shared_buffers")
         );
+    }
+
+    #[test]
+    fn less_than_the_buffers_will_be_is_found_before_they_are() {
+        let mut facts = healthy();
+        configure(&mut facts, "effective_cache_size", "131072");
+        ok(&RULE, &facts);
+        declare_tpcc(&mut facts);
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"effective_cache_size is 1GB, less than the shared_buffers that are asked for");
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! pages. The database can be corrupt beyond repair, and may look whole.
 //!
 //! ## What to do
-//! Set `fsync` to on at once, then take a new backup: what was written meanwhile is only as safe as
-//! the next crash. Where throughput is the reason, look at `synchronous_commit`, which cannot
+//! Set `fsync` to on at once. What was written until then still lies in the kernel's cache, and nothing
+//! asks for it later: run `sync` on the server's machine, or `initdb --sync-only` on the data directory.
+//! Then take a new backup. Where throughput is the reason, look at `synchronous_commit`, which cannot
 //! corrupt.
 //!
 //! ## Risk
@@ -22,10 +23,10 @@
 //! - <https://www.postgresql.org/docs/current/runtime-config-wal.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::{Facts, Outcome, Severity};
+use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, safe, server, settle};
+use crate::rule::{FindingExt, RecommendationExt, Rule, safe, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.fsync",
@@ -48,11 +49,18 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(RULE
         .finding("fsync is off: a power cut can corrupt this database beyond repair")
         .shows(postgres, "fsync")
-        .recommend(safe(
-            "fsync",
-            value("on"),
-            "a power cut must not corrupt the database",
-        ))
+        .recommend(
+            safe(
+                "fsync",
+                value("on"),
+                "a power cut must not corrupt the database",
+            )
+            .giving_up("time: commits and checkpoints take as long as the disk does"),
+        )
+        .host_action(
+            "once fsync is on: sync on the server's machine, since what was written before is asked of no disk again",
+            Needs::Online,
+        )
         .into_outcome())
 }
 
@@ -68,6 +76,8 @@ mod tests {
         let finding = finding(&RULE, &facts);
         insta::assert_snapshot!(finding.message, @"fsync is off: a power cut can corrupt this database beyond repair");
         assert_eq!(finding.recommendations.len(), 1);
+        assert!(finding.recommendations[0].gives_up.is_some());
+        assert!(finding.host_actions[0].action.contains("sync on the"));
     }
 
     #[test]

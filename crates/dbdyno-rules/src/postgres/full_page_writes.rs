@@ -28,7 +28,9 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence, value};
 use crate::formulas::PAGE_BYTES;
-use crate::rule::{FindingExt, Rule, humane_bytes, need, need_ref, safe, server, settle};
+use crate::rule::{
+    FindingExt, RecommendationExt, Rule, humane_bytes, need, need_ref, safe, server, settle,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.full_page_writes",
@@ -54,11 +56,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "full_page_writes is off: {below} can leave a page half-written in a power cut, and nothing mends it"
         ))
         .shows(postgres, "full_page_writes")
-        .recommend(safe(
-            "full_page_writes",
-            value("on"),
-            "a half-written page can be mended from the log",
-        ))
+        .recommend(
+            safe(
+                "full_page_writes",
+                value("on"),
+                "a half-written page can be mended from the log",
+            )
+            .giving_up("more log after each checkpoint"),
+        )
         .into_outcome())
 }
 
@@ -124,7 +129,9 @@ mod tests {
         let mut facts = healthy();
         ok(&RULE, &facts);
         set(&mut facts, "full_page_writes", "off");
-        insta::assert_snapshot!(finding(&RULE, &facts).message, @"full_page_writes is off: ext4 can leave a page half-written in a power cut, and nothing mends it");
+        let finding = finding(&RULE, &facts);
+        insta::assert_snapshot!(finding.message, @"full_page_writes is off: ext4 can leave a page half-written in a power cut, and nothing mends it");
+        assert!(finding.recommendations[0].gives_up.is_some());
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! A server that was told to go on over damaged pages.
 //!
 //! ## What it finds
-//! `zero_damaged_pages`, `ignore_checksum_failure` or `ignore_invalid_pages` on for everyone.
+//! `zero_damaged_pages`, `ignore_checksum_failure` or `ignore_invalid_pages` on for everyone; or
+//! `data_sync_retry` on.
 //!
 //! ## Why it matters
 //! They were made to rescue what can be rescued from a damaged database, once. Left on, a damaged
 //! page is emptied or read as if nothing had happened, and its rows are gone or wrong without a
-//! word to anyone.
+//! word to anyone. With `data_sync_retry` the server goes on after a flush that failed: where the
+//! kernel has dropped what it could not write, as Linux does, the next flush succeeds without it.
 //!
 //! ## What to do
-//! Set them to off. If something was damaged, dump what is left and restore the rest from a backup.
+//! Set them to off. If something was damaged, dump what is left and restore the rest from a backup;
+//! after a failed flush the server then stops, and recovers from its log when it starts.
 //!
 //! ## Risk
 //! Statements that touch a damaged page fail again, as they should.
@@ -19,6 +22,7 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-developer.html>
+//! - <https://www.postgresql.org/docs/current/runtime-config-error-handling.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Outcome, Severity};
@@ -30,7 +34,10 @@ pub(super) const RULE: Rule = Rule {
     id: "postgres.hidden_damage",
     severity: Severity::Critical,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/runtime-config-developer.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/runtime-config-developer.html",
+        "https://www.postgresql.org/docs/current/runtime-config-error-handling.html",
+    ],
     check,
     source_text: include_str!("hidden_damage.rs"),
 };
@@ -45,6 +52,8 @@ const HIDING: [&str; 3] = [
     "zero_damaged_pages",
 ];
 
+const RETRY: &str = "data_sync_retry";
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let mut on = Vec::new();
@@ -53,19 +62,41 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             on.push(name);
         }
     }
-    if on.is_empty() {
+    let retries = if on.is_empty() {
+        settings::flag(postgres, RETRY)?
+    } else {
+        postgres.is_on(RETRY) == Some(true)
+    };
+    if on.is_empty() && !retries {
         return Ok(Outcome::Ok);
     }
-    let mut finding = RULE
-        .finding(format!(
+    let mut found = Vec::new();
+    if !on.is_empty() {
+        found.push(format!(
             "{} on for everyone: damaged pages are passed over without a word",
             on.join(" and ")
-        ))
-        .keeps_data();
+        ));
+    }
+    if retries {
+        found.push(format!(
+            "{RETRY} is on: what a failed flush lost is not written again"
+        ));
+    }
+    let mut finding = RULE.finding(found.join("; ")).keeps_data();
     for name in on {
         finding = finding.shows(postgres, name).recommend(
             safe(name, value("off"), "damage is reported where it is met")
                 .giving_up("statements that touch a damaged page fail"),
+        );
+    }
+    if retries {
+        finding = finding.shows(postgres, RETRY).recommend(
+            safe(
+                RETRY,
+                value("off"),
+                "what could not be flushed is recovered from the log",
+            )
+            .giving_up("a restart, and another one whenever a flush fails"),
         );
     }
     Ok(finding.into_outcome())
@@ -87,6 +118,18 @@ mod tests {
             "ignore_checksum_failure and zero_damaged_pages on for everyone: damaged pages are passed over without a word"
         );
         assert_eq!(finding.recommendations.len(), 2);
+    }
+
+    #[test]
+    fn a_flush_that_is_tried_again_is_found() {
+        let mut facts = healthy();
+        configure(&mut facts, "data_sync_retry", "on");
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.message,
+            "data_sync_retry is on: what a failed flush lost is not written again"
+        );
+        assert_eq!(finding.recommendations.len(), 1);
     }
 
     #[test]

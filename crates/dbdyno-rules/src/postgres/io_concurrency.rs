@@ -28,7 +28,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::machine::rotational;
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, need, safe, server, settle};
+use crate::rule::{FindingExt, RecommendationExt, Rule, need, safe, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.io_concurrency",
@@ -72,11 +72,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .shows(postgres, "effective_io_concurrency")
         .evidence("rotational", "0", rotational_fact.origin)
-        .recommend(safe(
-            "effective_io_concurrency",
-            value("200"),
-            "bitmap scans read ahead as far as solid-state storage can follow",
-        ))
+        .recommend(
+            safe(
+                "effective_io_concurrency",
+                value("200"),
+                "bitmap scans read ahead as far as solid-state storage can follow",
+            )
+            .giving_up("a larger share of the storage for each scan"),
+        )
         .into_outcome())
 }
 
@@ -87,7 +90,9 @@ mod tests {
 
     #[test]
     fn the_default_of_15_is_found_on_solid_state_storage() {
-        insta::assert_snapshot!(finding(&RULE, &healthy()).message, @"effective_io_concurrency is 1: bitmap scans read one page at a time from storage that serves many");
+        let finding = finding(&RULE, &healthy());
+        insta::assert_snapshot!(finding.message, @"effective_io_concurrency is 1: bitmap scans read one page at a time from storage that serves many");
+        assert!(finding.recommendations[0].gives_up.is_some());
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! ## Why it matters
 //! From 18 on, scans hand their reads to worker processes and go on. Three workers, the default,
-//! are soon all busy on a large machine; with `sync` each read is waited for, as before 18.
+//! are soon all busy on a large machine; with `sync` sessions read for themselves, as before 18, and
+//! only advise the kernel of what they will need.
 //!
 //! ## What to do
 //! Set `io_workers` to a quarter of the CPUs, at least 3 and at most 32. Where the build offers
@@ -94,7 +95,7 @@ fn is_read(event: &str) -> bool {
 }
 
 fn synchronous(postgres: &Postgres) -> Outcome {
-    RULE.finding("io_method is sync: every read is waited for before the next is asked for")
+    RULE.finding("io_method is sync: each session reads for itself and waits for it")
         .shows(postgres, "io_method")
         .recommend(
             safe(

@@ -12,7 +12,7 @@
 //! ## What to do
 //! Let queries name the partition key so that others are pruned, and drop indexes that nothing
 //! uses. From PostgreSQL 18 on, raise `max_locks_per_transaction` above the relations that one
-//! session locks.
+//! session locks, to 1024 at most: what locks more is a dump, or a query over all partitions.
 //!
 //! ## Risk
 //! None to data. The setting needs a restart and takes shared memory for every connection that is
@@ -55,7 +55,9 @@ const WAITING_SHARE: f64 = 0.05;
 
 /// From here on the slots follow max_locks_per_transaction.
 const SETTABLE_SINCE: u32 = 18;
-const MOST_SLOTS: u64 = 16_384;
+
+/// The shared lock table has so many entries for each connection that is allowed.
+const MOST_WANTED: u64 = 1024;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
@@ -82,15 +84,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if let Some(most) = most.filter(|most| *most > slots)
         && postgres.major() >= SETTABLE_SINCE
     {
-        let wanted = most.min(MOST_SLOTS).next_power_of_two();
-        finding = finding.recommend(
-            safe(
-                "max_locks_per_transaction",
-                value(wanted.to_string()),
-                "a session locks its relations without the shared lock table",
-            )
-            .giving_up("a restart, and shared memory for each connection; standbys first"),
-        );
+        let wanted = most.min(MOST_WANTED).next_power_of_two();
+        if wanted > max_locks {
+            finding = finding.recommend(
+                safe(
+                    "max_locks_per_transaction",
+                    value(wanted.to_string()),
+                    "a session locks its relations without the shared lock table",
+                )
+                .giving_up("a restart, and shared memory for each connection; standbys first"),
+            );
+        }
     }
     Ok(finding
         .host_action(
@@ -103,7 +107,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
     use dbdyno_model::finding::Want;
     use dbdyno_model::postgres::Waits;
     use dbdyno_model::{Fact, Facts};
@@ -134,6 +138,15 @@ mod tests {
         );
         assert_eq!(finding.recommendations[0].want, Want::Value("256".into()));
         assert!(finding.recommendations[0].gives_up.is_some());
+    }
+
+    #[test]
+    fn a_dump_that_locks_everything_sizes_no_lock_table() {
+        let mut facts = waiting(180_006, 40, Some(16_000));
+        let asked = finding(&RULE, &facts);
+        assert_eq!(asked.recommendations[0].want, Want::Value("1024".into()));
+        configure(&mut facts, "max_locks_per_transaction", "1024");
+        assert_eq!(finding(&RULE, &facts).recommendations, []);
     }
 
     #[test]

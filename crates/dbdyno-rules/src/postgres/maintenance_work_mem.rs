@@ -83,11 +83,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let each = (memory as f64 * WORKERS_SHARE / workers) as u64;
     Ok(finding
         .shows(postgres, "autovacuum_work_mem")
-        .recommend(safe(
-            "autovacuum_work_mem",
-            Want::Bytes(each.clamp(DEFAULT_BYTES, VACUUM_MOST_BYTES)),
-            "vacuum reads the indexes once; all workers stay within 5 % of the memory",
-        ))
+        .recommend(
+            safe(
+                "autovacuum_work_mem",
+                Want::Bytes(each.clamp(DEFAULT_BYTES, VACUUM_MOST_BYTES)),
+                "vacuum reads the indexes once; all workers stay within 5 % of the memory",
+            )
+            .giving_up("that much memory for each worker"),
+        )
         .into_outcome())
 }
 

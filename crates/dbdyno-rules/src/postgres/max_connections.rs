@@ -1,9 +1,9 @@
 //! Too many connections allowed, too many used, or too few for the load.
 //!
 //! ## What it finds
-//! More than 85 % of the connections in use; more than 300 allowed while fewer than four a CPU
-//! work, which is warned of only where more than 300 are connected; or a declared load with more
-//! connections than are allowed.
+//! More than 85 % of the connections in use that are not reserved; more than 300 allowed while fewer
+//! than four a CPU work, which is warned of only where more than 300 are connected; or a declared load
+//! with more connections than are allowed.
 //!
 //! ## Why it matters
 //! Every connection is a process. Beyond a few a CPU they only wait for each other, take memory,
@@ -58,7 +58,7 @@ const SPARE: u64 = 10;
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let allowed = settings::number(postgres, "max_connections")? as u64;
-    let reserved = settings::number(postgres, "superuser_reserved_connections")? as u64;
+    let reserved = reserved(postgres)?;
     if let Some(wanted) = wanted(facts, allowed, reserved) {
         let declared = facts.intent.active_connections.unwrap_or_default();
         return Ok(too_few(postgres, declared, wanted));
@@ -116,16 +116,24 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// Connections that are not for everybody; those for roles came with 16.
+fn reserved(postgres: &Postgres) -> Result<u64, Outcome> {
+    let of_superusers = settings::number(postgres, "superuser_reserved_connections")?;
+    let of_roles = postgres.number("reserved_connections").unwrap_or(0.0);
+    Ok((of_superusers + of_roles) as u64)
+}
+
 /// Connections that the declared load needs, where they are more than it gets.
 fn wanted(facts: &Facts, allowed: u64, reserved: u64) -> Option<u64> {
     let declared = u64::from(facts.intent.active_connections?);
-    (declared > allowed.saturating_sub(reserved)).then_some(declared + reserved + SPARE)
+    let wanted = declared.saturating_add(reserved).saturating_add(SPARE);
+    (declared > allowed.saturating_sub(reserved)).then_some(wanted)
 }
 
 /// What max_connections will be once the plan is carried out.
 pub(super) fn planned(facts: &Facts, postgres: &Postgres) -> Result<u64, Outcome> {
     let allowed = settings::number(postgres, "max_connections")? as u64;
-    let reserved = settings::number(postgres, "superuser_reserved_connections")? as u64;
+    let reserved = reserved(postgres)?;
     Ok(wanted(facts, allowed, reserved).unwrap_or(allowed))
 }
 
@@ -150,7 +158,7 @@ fn too_few(postgres: &Postgres, declared: u32, wanted: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, set, unknown};
     use dbdyno_model::finding::Want;
     use dbdyno_model::{Effect, Fact, Facts, Severity};
 
@@ -173,6 +181,18 @@ mod tests {
             finding.host_actions[0]
                 .action
                 .contains("4 to 8 server connections")
+        );
+    }
+
+    #[test]
+    fn what_is_reserved_for_roles_is_not_there_for_everybody() {
+        let mut facts = with_activity(70, 5);
+        ok(&RULE, &facts);
+        set(&mut facts, "reserved_connections", "20");
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.message,
+            "max_connections is 100: 70 of 77 are in use"
         );
     }
 

@@ -19,7 +19,8 @@
 //!
 //! ## When it does not apply
 //! Lab servers; majors that this catalogue does not know. dbdyno asks no network: there may be a
-//! newer release than it knows, and of a server that is newer nothing is said.
+//! newer release than it knows, and of a server that is newer nothing is said. A service offers a release
+//! weeks after it is out: there, being behind is a word, and what to do is what the service offers.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/support/versioning/>
@@ -29,6 +30,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Effect, Facts, Finding, Needs, Outcome, Severity};
 
 use super::releases;
+use crate::cloud::is_service;
 use crate::rule::{FindingExt, Rule, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -68,6 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let is_trial = ["devel", "alpha", "beta", "rc"]
         .iter()
         .any(|word| number.contains(word));
+    let is_services = postgres.managed_by.as_deref().is_some_and(is_service);
     let (severity, effect, message) = if is_trial {
         (
             Severity::Warn,
@@ -85,7 +88,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         )
     } else if minor < release.newest_minor {
         (
-            Severity::Warn,
+            if is_services {
+                Severity::Info
+            } else {
+                Severity::Warn
+            },
             Effect::Operation,
             format!(
                 "{}.{minor} is {} minor release(s) behind {newest}, the newest {}",
@@ -104,15 +111,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         effect,
         ..RULE.finding(message)
     };
+    let action = if is_services {
+        "have the service upgrade to the newest minor release that it offers".to_owned()
+    } else {
+        format!("install PostgreSQL {newest} or a newer minor release, then restart the server")
+    };
     Ok(finding
         .severity(severity)
         .evidence("server_version", &postgres.version, "server_version")
-        .host_action(
-            format!(
-                "install PostgreSQL {newest} or a newer minor release, then restart the server"
-            ),
-            Needs::Restart,
-        )
+        .host_action(action, Needs::Restart)
         .into_outcome())
 }
 
@@ -141,11 +148,23 @@ mod tests {
     }
 
     #[test]
+    fn a_service_is_asked_for_what_it_offers() {
+        let mut facts = running(150_015, "15.15");
+        postgres(&mut facts).managed_by = Some("Amazon RDS".into());
+        let behind = finding(&RULE, &facts);
+        assert_eq!(behind.severity, Severity::Info);
+        assert!(behind.host_actions[0].action.contains("that it offers"));
+        let server = postgres(&mut facts);
+        (server.version_num, server.version) = (140_003, "14.3".into());
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Critical);
+    }
+
+    #[test]
     fn a_day_on_which_nobody_looked_is_not_named() {
-        let message = finding(&RULE, &running(170_010, "17.10")).message;
+        let message = finding(&RULE, &running(140_010, "14.10")).message;
         assert!(
             message.ends_with(
-                "17.11, the newest that this catalogue knows, of a day that was not noted"
+                "14.24, the newest that this catalogue knows, of a day that was not noted"
             ),
             "{message}"
         );
@@ -169,7 +188,7 @@ mod tests {
     fn the_newest_and_what_is_newer_still_are_fine_and_a_lab_not_applicable() {
         ok(&RULE, &running(150_020, "15.20"));
         ok(&RULE, &running(150_021, "15.21"));
-        ok(&RULE, &running(180_007, "18.7"));
+        ok(&RULE, &running(180_008, "18.8"));
         let mut facts = running(150_015, "15.15");
         facts.intent.lab = true;
         not_applicable(&RULE, &facts);

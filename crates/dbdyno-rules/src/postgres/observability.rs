@@ -55,9 +55,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     let libraries = settings::text(postgres, "shared_preload_libraries")?;
-    let loaded = libraries
-        .split(',')
-        .any(|name| name.trim().trim_matches('"') == LIBRARY);
+    let loaded = libraries.split(',').any(is_library);
     let checkpoints = settings::flag(postgres, "log_checkpoints")?;
     let vacuums = settings::number(postgres, "log_autovacuum_min_duration")? >= 0.0;
     let missing: Vec<&str> = [
@@ -105,6 +103,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding.into_outcome())
 }
 
+/// `$libdir/pg_stat_statements` names it as well.
+fn is_library(name: &str) -> bool {
+    let name = name.trim().trim_matches('"');
+    name.rsplit('/').next() == Some(LIBRARY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -136,12 +140,13 @@ mod tests {
     #[test]
     fn all_recorded_is_fine() {
         let mut facts = healthy();
-        configure(
-            &mut facts,
-            "shared_preload_libraries",
+        for libraries in [
             "auto_explain, pg_stat_statements",
-        );
-        ok(&RULE, &facts);
+            "$libdir/pg_stat_statements",
+        ] {
+            configure(&mut facts, "shared_preload_libraries", libraries);
+            ok(&RULE, &facts);
+        }
     }
 
     #[test]

@@ -75,10 +75,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding = finding.evidence("roles with MD5", count, stored_fact.origin.clone());
     }
     if is_md5 {
-        finding = finding.host_action(
-            "ALTER SYSTEM SET password_encryption = 'scram-sha-256'; SELECT pg_reload_conf()",
-            Needs::Reload,
-        );
+        let action = match &postgres.managed_by {
+            Some(manager) => {
+                format!("set password_encryption to scram-sha-256 where {manager} keeps it")
+            }
+            None => {
+                "ALTER SYSTEM SET password_encryption = 'scram-sha-256'; SELECT pg_reload_conf()"
+                    .to_owned()
+            }
+        };
+        finding = finding.host_action(action, Needs::Reload);
     }
     Ok(finding
         .host_action(
@@ -107,6 +113,18 @@ mod tests {
         let finding = finding(&RULE, &stored("md5", unseen));
         assert_eq!(finding.message, "password_encryption is md5");
         assert_eq!(finding.host_actions.len(), 2);
+        assert!(finding.host_actions[0].action.starts_with("ALTER SYSTEM"));
+    }
+
+    #[test]
+    fn a_manager_keeps_the_setting_where_alter_system_does_not_reach() {
+        let mut facts = stored("md5", Fact::default());
+        postgres(&mut facts).managed_by = Some("Amazon RDS".into());
+        let finding = finding(&RULE, &facts);
+        assert_eq!(
+            finding.host_actions[0].action,
+            "set password_encryption to scram-sha-256 where Amazon RDS keeps it"
+        );
     }
 
     #[test]

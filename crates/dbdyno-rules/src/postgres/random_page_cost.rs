@@ -31,7 +31,9 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::machine::{rotational, turns};
 use super::settings::{self, SettingEvidence, value};
-use crate::rule::{FindingExt, Rule, host, humane_number, need, need_ref, safe, server, settle};
+use crate::rule::{
+    FindingExt, RecommendationExt, Rule, host, humane_number, need, need_ref, safe, server, settle,
+};
 use crate::sql::{StatementExt, identifier, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -68,11 +70,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .shows(postgres, "random_page_cost")
         .evidence("rotational", "0", rotational_fact.origin)
-        .recommend(safe(
-            "random_page_cost",
-            value("1.1"),
-            "reading any page costs about as much as reading the next one",
-        ))
+        .recommend(
+            safe(
+                "random_page_cost",
+                value("1.1"),
+                "reading any page costs about as much as reading the next one",
+            )
+            .giving_up("plans as they are: some queries get another one"),
+        )
     } else {
         let Some(first) = tablespaces.first() else {
             return unread.map_or(Ok(Outcome::Ok), Err);

@@ -9,20 +9,23 @@ pub struct Release {
     pub major: u32,
     /// There may be a newer one, of which nothing is said.
     pub newest_minor: u32,
-    /// The day on which that one was looked up; none for those of which nobody noted it.
+    /// The day of which that is known: its release, a package of it, or when somebody looked; none where
+    /// nobody noted it.
     pub known_on: Option<&'static str>,
     /// `2027-11-11`: after it, nothing is mended.
     pub end_of_life: &'static str,
 }
 
-/// Source: <https://www.postgresql.org/support/versioning/>, and for 15.20 Debian's security archive
+/// Source: <https://www.postgresql.org/support/versioning/>; for 13.23, the last of its kind, its
+/// announcement; for 15.20 Debian's security archive; for 16.16, 17.12 and 18.7 the packages that Alpine 3.24
+/// built of them, by <https://pkgs.alpinelinux.org/package/v3.24/main/aarch64/postgresql18-openrc> and the like
 pub const RELEASES: [Release; 6] = [
-    release(13, 23, None, "2025-11-13"),
+    release(13, 23, Some("2025-11-13"), "2025-11-13"),
     release(14, 24, None, "2026-11-12"),
     release(15, 20, Some("2026-11-22"), "2027-11-11"),
-    release(16, 15, None, "2028-11-09"),
-    release(17, 11, None, "2029-11-08"),
-    release(18, 6, None, "2030-11-14"),
+    release(16, 16, Some("2026-11-12"), "2028-11-09"),
+    release(17, 12, Some("2026-11-12"), "2029-11-08"),
+    release(18, 7, Some("2026-11-12"), "2030-11-14"),
 ];
 
 const fn release(

@@ -2,7 +2,7 @@
 //!
 //! ## What it finds
 //! A session idle in a transaction for more than ten minutes while
-//! `idle_in_transaction_session_timeout` is 0.
+//! `idle_in_transaction_session_timeout` is 0, and so is `transaction_timeout` where there is one.
 //!
 //! ## Why it matters
 //! It holds its locks, and it keeps vacuum from removing any row that died since it began, in every
@@ -45,7 +45,10 @@ const LONG_S: f64 = 600.0;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
-    if settings::number(postgres, "idle_in_transaction_session_timeout")? > 0.0 {
+    let idle_limit = settings::number(postgres, "idle_in_transaction_session_timeout")?;
+    // From 17 on it ends sessions that are idle, too.
+    let limit = postgres.number("transaction_timeout").unwrap_or(0.0);
+    if idle_limit > 0.0 || limit > 0.0 {
         return Ok(Outcome::Ok);
     }
     let activity = need_ref(&postgres.activity, "activity")?;
@@ -72,7 +75,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, set, unknown};
     use dbdyno_model::{Fact, Facts};
 
     fn idle_for(seconds: f64) -> Facts {
@@ -102,6 +105,11 @@ mod tests {
         ok(&RULE, &idle_for(60.0));
         let mut facts = idle_for(3600.0);
         configure(&mut facts, "idle_in_transaction_session_timeout", "600000");
+        ok(&RULE, &facts);
+        let mut facts = idle_for(3600.0);
+        set(&mut facts, "transaction_timeout", "0");
+        finding(&RULE, &facts);
+        set(&mut facts, "transaction_timeout", "7200000");
         ok(&RULE, &facts);
     }
 

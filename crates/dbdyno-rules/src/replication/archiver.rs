@@ -1,8 +1,9 @@
 //! An archive that no longer grows.
 //!
 //! ## What it finds
-//! Archiving that fails now, or that is on with nothing to do it (both critical); or more complete
-//! segments waiting than `max_wal_size` holds.
+//! Archiving that fails now, or that is on with nothing to do it (both critical, but a failure only
+//! where the last success is more than ten minutes old or there was none); or more complete segments
+//! waiting than `max_wal_size` holds.
 //!
 //! ## Why it matters
 //! What is not archived cannot be recovered to, and the server keeps every segment until it is: the
@@ -48,6 +49,8 @@ fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
 
+const LASTING_S: f64 = 600.0;
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let mode = settings::text(postgres, "archive_mode")?;
@@ -69,7 +72,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 .to_owned(),
         )
     } else if is_failing(archiver) {
-        (Severity::Critical, failing(archiver))
+        // The server tries again after a minute, and most of what fails once is over by then.
+        let is_lasting = archiver
+            .last_archived_s
+            .is_none_or(|seconds| seconds > LASTING_S);
+        let severity = if is_lasting {
+            Severity::Critical
+        } else {
+            Severity::Warn
+        };
+        (severity, failing(archiver))
     } else if let Some(waiting) = waiting.filter(|bytes| *bytes > room(postgres)) {
         (
             Severity::Warn,
@@ -177,6 +189,9 @@ mod tests {
         assert_eq!(found.effect, Effect::Availability);
         let never = finding(&RULE, &archiving("(hidden)", last(None, Some(5.0))));
         assert!(never.message.ends_with("it never succeeded"));
+        assert_eq!(never.severity, Severity::Critical);
+        let once = finding(&RULE, &archiving("(hidden)", last(Some(90.0), Some(5.0))));
+        assert_eq!(once.severity, Severity::Warn, "it may be over in a minute");
     }
 
     #[test]

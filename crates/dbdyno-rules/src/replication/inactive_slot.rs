@@ -1,8 +1,8 @@
 //! A replication slot that nobody uses and that keeps the log.
 //!
 //! ## What it finds
-//! Slots without a user that keep more than 10 GiB or a fifth of the volume (critical), or that
-//! nothing will ever stop from keeping more (`max_slot_wal_keep_size` at −1).
+//! Slots without a user that keep more than 10 GiB or a fifth of the volume (critical), or, on a
+//! primary, that nothing will ever stop from keeping more (`max_slot_wal_keep_size` at −1).
 //!
 //! ## Why it matters
 //! The server removes no segment that a slot may still need. One slot of a standby that was taken
@@ -18,14 +18,18 @@
 //! dbdyno drops none.
 //!
 //! ## When it does not apply
-//! Temporary slots, and a standby's copies of its primary's slots, which nobody is meant to use.
+//! Temporary slots; slots that are lost or were invalidated, for which the server keeps nothing any
+//! more (`replication.lost_slot`); a standby's copies of its primary's slots, which nobody is meant to
+//! use. Patroni, CloudNativePG and pg_failover_slots keep such copies by themselves and move them on:
+//! on a standby only slots that keep much are told.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS>
 //! - <https://www.postgresql.org/docs/current/view-pg-replication-slots.html>
+//! - PostgreSQL's source, src/backend/replication/slot.c (what an invalidated slot keeps)
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::{Postgres, ReplicationSlot};
+use dbdyno_model::postgres::{Postgres, ReplicationRole, ReplicationSlot};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
@@ -41,6 +45,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS",
         "https://www.postgresql.org/docs/current/view-pg-replication-slots.html",
+        "PostgreSQL's source, src/backend/replication/slot.c",
     ],
     check,
     source_text: include_str!("inactive_slot.rs"),
@@ -68,9 +73,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let kept = worst.retained_bytes.unwrap_or(0);
     let is_unbounded = settings::number(postgres, "max_slot_wal_keep_size")? < 0.0;
+    let is_primary = state::role(postgres)? == ReplicationRole::Primary;
     let severity = if is_much(facts, kept) {
         Severity::Critical
-    } else if is_unbounded {
+    } else if is_unbounded && is_primary {
         Severity::Warn
     } else {
         return Ok(Outcome::Ok);
@@ -109,7 +115,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 
 /// What is lost already keeps nothing.
 fn is_forgotten(slot: &ReplicationSlot) -> bool {
-    !slot.active && !slot.temporary && !slot.synced && slot.retained_bytes.is_some()
+    !slot.active && !slot.temporary && !slot.synced && state::kept_bytes(slot).is_some()
 }
 
 fn is_much(facts: &Facts, kept: u64) -> bool {
@@ -156,7 +162,7 @@ fn shown(slot: &ReplicationSlot) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::replication::state::testing::with_slots;
+    use crate::replication::state::testing::{standby, with_slots};
     use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
     use dbdyno_model::postgres::ReplicationSlot;
     use dbdyno_model::{Effect, Fact, Severity};
@@ -227,6 +233,36 @@ mod tests {
         };
         ok(&RULE, &with_slots(vec![used, temporary, copy, lost]));
         ok(&RULE, &healthy());
+    }
+
+    /// It shows where it was, and the server keeps nothing for it.
+    #[test]
+    fn an_invalidated_slot_keeps_nothing_whatever_position_it_shows() {
+        let invalidated = ReplicationSlot {
+            wal_status: Some("lost".into()),
+            invalidation_reason: Some("idle_timeout".into()),
+            ..unused("idle", 200 << 30)
+        };
+        ok(&RULE, &with_slots(vec![invalidated.clone()]));
+        let finding = finding(
+            &RULE,
+            &with_slots(vec![invalidated, unused("gone", 20 << 30)]),
+        );
+        assert_eq!(
+            finding.message,
+            "nobody uses the slot gone, and it keeps 20 GiB of log"
+        );
+        assert_eq!(finding.host_actions.len(), 1);
+    }
+
+    #[test]
+    fn what_a_cluster_manager_keeps_on_a_standby_is_told_only_where_it_is_much() {
+        let mut facts = standby();
+        let keeping = |kept| Fact::known(vec![unused("_cnpg_2", kept)], "pg_replication_slots");
+        postgres(&mut facts).slots = keeping(16 << 20);
+        ok(&RULE, &facts);
+        postgres(&mut facts).slots = keeping(20 << 30);
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Critical);
     }
 
     #[test]

@@ -45,10 +45,10 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let slots = state::slots(postgres)?;
-    let lost: Vec<&ReplicationSlot> = slots.iter().filter(|slot| is_lost(slot)).collect();
+    let lost: Vec<&ReplicationSlot> = slots.iter().filter(|slot| state::is_lost(slot)).collect();
     let unreserved: Vec<&ReplicationSlot> = slots
         .iter()
-        .filter(|slot| !is_lost(slot) && slot.wal_status.as_deref() == Some("unreserved"))
+        .filter(|slot| !state::is_lost(slot) && slot.wal_status.as_deref() == Some("unreserved"))
         .collect();
     let (severity, message) = match (lost.first(), unreserved.first()) {
         (Some(first), _) => (
@@ -101,10 +101,6 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             );
     }
     Ok(finding.into_outcome())
-}
-
-fn is_lost(slot: &ReplicationSlot) -> bool {
-    slot.wal_status.as_deref() == Some("lost") || slot.invalidation_reason.is_some()
 }
 
 fn why(slot: &ReplicationSlot) -> &str {

@@ -76,7 +76,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let reading = waits
         .startup_events
         .iter()
-        .filter(|(event, _)| event.starts_with("IO:"))
+        .filter(|(event, _)| is_read(event))
         .fold(0_u64, |sum, (_, seen)| sum.saturating_add(*seen));
     let share = reading as f64 / waits.looks as f64;
     let is_off = settings::text(postgres, "recovery_prefetch")? == "off";
@@ -123,6 +123,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding.into_outcome())
 }
 
+/// Of pages, which can be read ahead: waits for the log itself and for writes cannot.
+fn is_read(event: &str) -> bool {
+    event == "IO:DataFileRead" || event.starts_with("IO:Aio")
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -133,6 +138,10 @@ mod tests {
     use dbdyno_model::{Fact, Facts};
 
     fn reading(behind: u64, looks: u64, waiting: u64) -> Facts {
+        waiting_for("IO:DataFileRead", behind, looks, waiting)
+    }
+
+    fn waiting_for(event: &str, behind: u64, looks: u64, waiting: u64) -> Facts {
         let mut facts = standby();
         let server = postgres(&mut facts);
         server.replication.replay = Fact::known(
@@ -146,7 +155,7 @@ mod tests {
         server.waits = Fact::known(
             Waits {
                 looks,
-                startup_events: [("IO:DataFileRead".to_owned(), waiting)].into(),
+                startup_events: [(event.to_owned(), waiting)].into(),
                 ..Waits::default()
             },
             "pg_stat_activity",
@@ -171,6 +180,7 @@ mod tests {
     fn keeping_up_computing_and_reading_ahead_already_are_fine() {
         ok(&RULE, &standby());
         ok(&RULE, &reading(2 << 30, 10, 2));
+        ok(&RULE, &waiting_for("IO:WALRead", 2 << 30, 10, 8));
         let mut facts = reading(2 << 30, 10, 8);
         configure(&mut facts, "maintenance_io_concurrency", "64");
         ok(&RULE, &facts);

@@ -8,7 +8,8 @@
 //! come back stops the server once the disk is full: the spare takes the primary down.
 //!
 //! ## What to do
-//! Set `max_slot_wal_keep_size` to two fifths of the volume of the log. From PostgreSQL 18 on,
+//! Set `max_slot_wal_keep_size` to two fifths of the volume of the log, and to no more than what is kept
+//! already and half of what is free there: data and all else share the volume. From PostgreSQL 18 on,
 //! `idle_replication_slot_timeout` ends slots that nobody uses, too.
 //!
 //! ## Risk
@@ -16,8 +17,8 @@
 //! has to be made anew.
 //!
 //! ## When it does not apply
-//! Servers without slots. Where the volume is not known, or a slot keeps more than the limit would
-//! be, no value is recommended.
+//! Servers without slots. Where the volume or its free space is not known, or a slot keeps more than
+//! half of what the limit would be, no value is recommended.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-replication.html>
@@ -30,6 +31,7 @@ use super::state;
 use crate::postgres::machine;
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, RecommendationExt, Rule, humane_bytes, safe, server, settle};
+use crate::solver::humane;
 
 pub(super) const RULE: Rule = Rule {
     id: "replication.slot_limit",
@@ -46,6 +48,9 @@ fn check(facts: &Facts) -> Outcome {
 
 const SHARE_OF_VOLUME: f64 = 0.40;
 
+/// The rest is for data, and for the log between checkpoints.
+const SHARE_OF_FREE: f64 = 0.50;
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let slots = state::slots(postgres)?;
@@ -59,7 +64,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let kept = slots
         .iter()
-        .filter_map(|slot| slot.retained_bytes)
+        .filter_map(state::kept_bytes)
         .max()
         .unwrap_or(0);
     let finding = RULE
@@ -93,11 +98,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-/// A limit that leaves room for a checkpoint's log and loses no slot at once; none where that
-/// cannot be said.
+/// A limit that the disk can hold, that leaves room for a checkpoint's log and loses no slot at once;
+/// none where that cannot be said.
 fn wanted(facts: &Facts, postgres: &Postgres, kept: u64) -> Option<u64> {
-    let volume = machine::wal_storage(facts).ok()?.total_bytes.get()?;
-    let limit = (volume as f64 * SHARE_OF_VOLUME) as u64;
+    let storage = machine::wal_storage(facts).ok()?;
+    let share = (storage.total_bytes.get()? as f64 * SHARE_OF_VOLUME) as u64;
+    // What is kept already takes no more of what is free.
+    let room = (storage.free_bytes.get()? as f64 * SHARE_OF_FREE) as u64;
+    let limit = humane::round_down(share.min(room.saturating_add(kept)));
     let least = postgres.bytes("max_wal_size")?.max(kept.saturating_mul(2));
     (limit > least).then_some(limit)
 }
@@ -121,9 +129,18 @@ mod tests {
         let host = facts.host.as_mut().unwrap();
         host.wal = host.wal.clone().map(|mut storage| {
             storage.total_bytes = Fact::known(100 << 30, "statvfs");
+            storage.free_bytes = Fact::known(90 << 30, "statvfs");
             storage
         });
         facts
+    }
+
+    fn with_free(facts: &mut Facts, free: Fact<u64>) {
+        let host = facts.host.as_mut().unwrap();
+        host.wal = host.wal.clone().map(|mut storage| {
+            storage.free_bytes = free;
+            storage
+        });
     }
 
     #[test]
@@ -138,6 +155,19 @@ mod tests {
             finding.recommendations[0].gives_up.as_deref(),
             Some("a standby or subscriber that is 40 GiB behind has to be made anew")
         );
+    }
+
+    #[test]
+    fn a_limit_is_no_more_than_the_disk_can_hold_beside_the_data() {
+        let mut facts = keeping(1 << 30);
+        with_free(&mut facts, Fact::known(30 << 30, "statvfs"));
+        // 1 GiB that is kept, and 15 of the 30 that are free.
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.recommendations[0].want, Want::Bytes(16 << 30));
+        with_free(&mut facts, Fact::known(1 << 30, "statvfs"));
+        assert_eq!(finding(&RULE, &facts).recommendations, []);
+        with_free(&mut facts, Fact::default());
+        assert_eq!(finding(&RULE, &facts).recommendations, []);
     }
 
     #[test]

@@ -37,6 +37,19 @@ pub(super) fn slots(postgres: &Postgres) -> Result<&[ReplicationSlot], Outcome> 
     need_ref(&postgres.slots, "replication slots").map(Vec::as_slice)
 }
 
+/// Whether the slot is of no more use: the server then keeps neither log nor rows for it, although it
+/// may still show the position from which it once did.
+///
+/// Source: `ReplicationSlotsComputeRequiredLSN()` of PostgreSQL 16 to 18.
+pub(super) fn is_lost(slot: &ReplicationSlot) -> bool {
+    slot.wal_status.as_deref() == Some("lost") || slot.invalidation_reason.is_some()
+}
+
+/// Log that the server keeps because of the slot; none where it keeps none.
+pub(super) fn kept_bytes(slot: &ReplicationSlot) -> Option<u64> {
+    slot.retained_bytes.filter(|_| !is_lost(slot))
+}
+
 /// Follows the log as it is written, and does not copy the data directory once.
 pub(super) fn is_following(sender: &Sender) -> bool {
     matches!(sender.state.as_str(), "catchup" | "streaming")

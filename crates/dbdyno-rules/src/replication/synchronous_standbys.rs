@@ -19,17 +19,19 @@
 //!
 //! ## When it does not apply
 //! Servers without synchronous standbys; `synchronous_commit` at off or local, whose commits wait
-//! for none.
+//! for none. Patroni and CloudNativePG write the names anew when a standby fails: where they are at
+//! work and another standby streams, it is the one to spare.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-replication.html>
 //! - <https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::{Sender, standby_names};
+use dbdyno_model::postgres::{Postgres, Sender, standby_names};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
+use crate::cloud::PATRONI;
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, Rule, server, settle};
 
@@ -71,7 +73,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let senders = state::senders(postgres)?;
     let connected = senders.iter().filter(|sender| counts(sender)).count();
-    if connected > wanted.required {
+    let spare = if names_are_kept(postgres) {
+        senders.iter().filter(|sender| is_other(sender)).count()
+    } else {
+        0
+    };
+    let is_enough = connected >= wanted.required;
+    if is_enough && connected + spare > wanted.required {
         return Ok(Outcome::Ok);
     }
     let (severity, message) = if connected < wanted.required {
@@ -119,6 +127,19 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 fn counts(sender: &Sender) -> bool {
     sender.state == "streaming"
         && matches!(sender.sync_state.as_str(), "sync" | "quorum" | "potential")
+}
+
+/// Whether a cluster manager puts another standby in the place of one that fails.
+fn names_are_kept(postgres: &Postgres) -> bool {
+    matches!(
+        postgres.managed_by.as_deref(),
+        Some("CloudNativePG" | PATRONI)
+    )
+}
+
+/// A standby that streams and for which no commit waits yet.
+fn is_other(sender: &Sender) -> bool {
+    sender.state == "streaming" && sender.sync_state == "async" && !sender.logical
 }
 
 /// Names that nobody streams under; the server compares them without regard to case.
@@ -180,6 +201,22 @@ mod tests {
         let finding = finding(&RULE, &asking("FIRST 1 (s1, s2)", &["s1"]));
         assert_eq!(finding.severity, Severity::Info);
         assert_eq!(finding.recommendations, []);
+    }
+
+    #[test]
+    fn a_cluster_manager_spares_any_standby_that_streams() {
+        let mut facts = asking("s1", &["s1"]);
+        let server = postgres(&mut facts);
+        server.replication.senders = server.replication.senders.clone().map(|mut all| {
+            all.push(streaming("s2"));
+            all
+        });
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Info);
+        postgres(&mut facts).managed_by = Some("Patroni".into());
+        ok(&RULE, &facts);
+        let mut alone = asking("s1", &["s1"]);
+        postgres(&mut alone).managed_by = Some("Patroni".into());
+        assert_eq!(finding(&RULE, &alone).severity, Severity::Info);
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! recovered to a point in time. It is the setting of a benchmark or a bulk load that was left.
 //!
 //! ## What to do
-//! Set it to replica, the default. Streaming needs nothing else: `archive_mode` is for archiving
-//! and recovery to a point in time alone.
+//! Set it to replica, the default, and `max_wal_senders`, which has to be 0 beside minimal, to 10.
+//! Streaming needs nothing else: `archive_mode` is for archiving and recovery to a point in time alone.
 //!
 //! ## Risk
 //! None to data. It needs a restart. Bulk loads into tables of the same transaction are logged.
@@ -53,7 +53,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if settings::text(postgres, "wal_level")? != "minimal" {
         return Ok(Outcome::Ok);
     }
-    Ok(RULE
+    let finding = RULE
         .finding("wal_level is minimal: no standby, no backup of the running server, no recovery to a point in time")
         .shows(postgres, "wal_level")
         .shows(postgres, "max_wal_senders")
@@ -64,6 +64,19 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 "the server can be replicated and backed up while it runs",
             )
             .giving_up("a restart, and speed of bulk loads into new tables"),
+        );
+    // Standbys and base backups take a sender each; with minimal there may be none.
+    if settings::number(postgres, "max_wal_senders")? > 0.0 {
+        return Ok(finding.into_outcome());
+    }
+    Ok(finding
+        .recommend(
+            safe(
+                "max_wal_senders",
+                value("10"),
+                "standbys and base backups can connect",
+            )
+            .giving_up("a restart; on standbys it has to be raised first"),
         )
         .into_outcome())
 }
@@ -78,8 +91,11 @@ mod tests {
     fn minimal_is_found_and_raised() {
         let mut facts = healthy();
         configure(&mut facts, "wal_level", "minimal");
+        assert_eq!(finding(&RULE, &facts).recommendations.len(), 1);
+        configure(&mut facts, "max_wal_senders", "0");
         let found = finding(&RULE, &facts);
         assert_eq!(found.recommendations[0].want, Want::Value("replica".into()));
+        assert_eq!(found.recommendations[1].want, Want::Value("10".into()));
         facts.intent.lab = true;
         not_applicable(&RULE, &facts);
     }

@@ -1,9 +1,10 @@
 //! What a running server lets be set, and what a recommendation may never do.
 
 use dbdyno_model::finding::Want;
-use dbdyno_model::postgres::Setting;
+use dbdyno_model::postgres::{Postgres, Setting};
 
 use super::humane;
+use crate::cloud::PATRONI;
 
 /// A value that the server takes, and what was cut off to make it fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,9 +102,12 @@ pub(super) fn is_already(setting: &Setting, value: &str) -> bool {
     }
 }
 
-/// Why a value in the configuration would have no effect, if so.
-pub(super) fn shadowed(setting: &Setting) -> Option<&'static str> {
+/// Why a value in the configuration would have no effect, if so. What Patroni passes on the command line
+/// stands in its own configuration, which is what is changed there.
+pub(super) fn shadowed(postgres: &Postgres, setting: &Setting) -> Option<&'static str> {
+    let is_patroni = postgres.managed_by.as_deref() == Some(PATRONI);
     match setting.source.as_str() {
+        "command line" if is_patroni => None,
         "command line" => Some("set on the server's command line, which wins over its files"),
         "environment variable" => Some("set by the server's environment"),
         "database" | "user" | "database user" => {
@@ -114,7 +118,7 @@ pub(super) fn shadowed(setting: &Setting) -> Option<&'static str> {
 }
 
 /// Settings ordered from careless to careful: a plan may go right, never left.
-const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
+const SAFETY_LADDERS: [(&str, &[&str]); 11] = [
     ("wal_level", &["minimal", "replica", "logical"]),
     ("archive_mode", &["off", "on", "always"]),
     (
@@ -127,6 +131,8 @@ const SAFETY_LADDERS: [(&str, &[&str]); 9] = [
     ("track_counts", &["off", "on"]),
     ("zero_damaged_pages", &["on", "off"]),
     ("ignore_checksum_failure", &["on", "off"]),
+    ("ignore_invalid_pages", &["on", "off"]),
+    ("data_sync_retry", &["on", "off"]),
 ];
 
 /// Whether the setting stands between committed data and its loss.
@@ -223,6 +229,8 @@ mod tests {
         assert!(forbidden("autovacuum", &setting("autovacuum"), "off").is_some());
         assert!(forbidden("fsync", &setting("fsync"), "on").is_none());
         assert!(forbidden("fsync", &setting("fsync"), "perhaps").is_some());
+        let retry = setting("data_sync_retry");
+        assert!(forbidden("data_sync_retry", &retry, "on").is_some());
         assert!(forbidden("work_mem", &setting("work_mem"), "4MB").is_none());
     }
 

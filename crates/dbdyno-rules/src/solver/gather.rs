@@ -113,7 +113,8 @@ fn candidate(
     if let Some(why) = gate::forbidden(name, setting, &gated.value) {
         return Err(why);
     }
-    if let Some(why) = gate::shadowed(setting).filter(|_| !gate::is_already(setting, &gated.value))
+    if let Some(why) = gate::shadowed(postgres, setting)
+        && !gate::is_already(setting, &gated.value)
     {
         return Err(why.to_owned());
     }

@@ -4,6 +4,7 @@ mod gate;
 mod gather;
 pub mod humane;
 mod memory;
+mod startable;
 mod twin;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub fn plan(facts: &Facts, checked: &Checked) -> Plan {
         let candidates = gather::gather(postgres, &checked.findings, &mut rejected);
         chosen = gather::settle(candidates, &mut rejected);
         memory::fit(facts, &mut chosen, &mut rejected);
+        startable::keep(facts, postgres, &mut chosen, &mut rejected);
         keep_order(postgres, &mut chosen, &mut rejected);
         chosen.retain(|name, candidate| {
             postgres
@@ -75,14 +77,8 @@ fn keep_order(
     rejected: &mut Vec<Rejected>,
 ) {
     for (smaller, larger) in ORDERED {
-        let after = |chosen: &BTreeMap<String, Candidate>, name: &str| {
-            let now = postgres.setting(name)?;
-            match chosen.get(name) {
-                Some(candidate) => humane::with_value(now, &candidate.value)?.number(),
-                None => now.number(),
-            }
-        };
-        let (Some(low), Some(high)) = (after(chosen, smaller), after(chosen, larger)) else {
+        let after = |name: &str| startable::after(postgres, chosen, name)?.number();
+        let (Some(low), Some(high)) = (after(smaller), after(larger)) else {
             continue;
         };
         if low <= high {

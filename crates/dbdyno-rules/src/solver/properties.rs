@@ -205,6 +205,15 @@ fn assert_sound(facts: &Facts, plan: &Plan) -> Result<(), TestCaseError> {
             }
         }
     }
+    let planned = |name: &str| {
+        let setting = &server.settings[name];
+        let change = plan.changes.iter().find(|change| change.setting == name);
+        change.map_or(setting.number(), |change| humane::raw(setting, &change.to))
+    };
+    prop_assert!(
+        planned("superuser_reserved_connections") < planned("max_connections"),
+        "nobody could connect"
+    );
     let budget = budget_bytes(plan.memory.memory_bytes.unwrap());
     let now = memory_with(facts, &BTreeMap::new()).unwrap();
     if now <= budget {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dbdyno_model::finding::{Confidence, Want};
-use dbdyno_model::{Class, Effect, Facts, Finding, Needs, Plan, Recommendation, Severity};
+use dbdyno_model::{Class, Effect, Fact, Facts, Finding, Needs, Plan, Recommendation, Severity};
 
 use super::{as_conf, plan};
 use crate::testing::{configure, declare_tpcc, healthy, postgres, set, setting};
@@ -240,6 +240,11 @@ fn a_value_that_the_command_line_would_shadow_is_refused() {
     let plan = planned(&facts, vec![finding("a.rule", want)]);
     assert_eq!(plan.changes, []);
     assert!(why_rejected(&plan, "work_mem").contains("command line"));
+    // Patroni keeps it in its own configuration.
+    postgres(&mut facts).managed_by = Some("Patroni".into());
+    let want = vec![recommend("work_mem", value("8MB"))];
+    let managed = planned(&facts, vec![finding("a.rule", want)]);
+    assert_eq!(conf(&managed)["work_mem"], "8MB");
 }
 
 #[test]
@@ -286,6 +291,66 @@ fn a_configuration_that_breaks_the_model_already_is_kept_and_told() {
     assert_eq!(plan.changes, []);
     assert!(why_rejected(&plan, "shared_buffers").contains("left as it is"));
     assert!(why_rejected(&plan, "memory").starts_with("the server's own settings may use"));
+}
+
+#[test]
+fn what_would_keep_the_server_from_starting_is_dropped() {
+    let mut facts = healthy();
+    configure(&mut facts, "max_connections", "10");
+    let wants = vec![
+        recommend("superuser_reserved_connections", value("10")),
+        recommend("min_wal_size", value("16MB")),
+    ];
+    let plan = planned(&facts, vec![finding("a.rule", wants)]);
+    assert_eq!(plan.changes, []);
+    let why = why_rejected(&plan, "superuser_reserved_connections");
+    assert!(why.contains("more than what is reserved"), "{why}");
+    assert!(why_rejected(&plan, "min_wal_size").contains("two segments"));
+}
+
+#[test]
+fn a_minimal_log_allows_no_senders_unless_the_plan_raises_it_as_well() {
+    let mut facts = healthy();
+    configure(&mut facts, "wal_level", "minimal");
+    configure(&mut facts, "max_wal_senders", "0");
+    let senders = recommend("max_wal_senders", value("10"));
+    let alone = planned(&facts, vec![finding("a.rule", vec![senders.clone()])]);
+    assert_eq!(alone.changes, []);
+    assert!(why_rejected(&alone, "max_wal_senders").contains("wal_level is minimal"));
+    let both = vec![senders, recommend("wal_level", value("replica"))];
+    let both = conf(&planned(&facts, vec![finding("a.rule", both)]));
+    assert_eq!(both["max_wal_senders"], "10");
+    assert_eq!(both["wal_level"], "replica");
+}
+
+#[test]
+fn buffers_that_take_huge_pages_alone_grow_no_further_than_those_do() {
+    let mut facts = healthy();
+    set(&mut facts, "huge_pages", "on");
+    let planned = |facts: &Facts| {
+        let want = recommend("shared_buffers", Want::Bytes(1 << 30));
+        planned(facts, vec![finding("a.rule", vec![want])])
+    };
+    let with_free = |facts: &mut Facts, free: u64| {
+        let memory = &mut facts.host.as_mut().unwrap().memory;
+        memory.huge_page_size_bytes = Fact::known(2 << 20, "test");
+        memory.huge_pages_free = Fact::known(free, "test");
+        memory.huge_pages_reserved = Fact::known(0, "test");
+    };
+    with_free(&mut facts, 400);
+    let short = planned(&facts);
+    assert_eq!(short.changes, []);
+    let why = why_rejected(&short, "shared_buffers");
+    assert!(
+        why.ends_with("of 457 more huge pages 400 are there: reserve them first"),
+        "{why}"
+    );
+    with_free(&mut facts, 457);
+    assert_eq!(planned(&facts).changes.len(), 1);
+    facts.host = None;
+    assert_eq!(planned(&facts).changes, []);
+    postgres(&mut facts).managed_by = Some("Amazon RDS".into());
+    assert_eq!(planned(&facts).changes.len(), 1);
 }
 
 #[test]

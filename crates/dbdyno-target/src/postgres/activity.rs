@@ -6,10 +6,12 @@ use dbdyno_model::postgres::Activity;
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::slots;
 
 const SUBJECT: Subject = Subject::new("postgres.activity", "pg_stat_activity");
 
-/// Our own session is left out, and so is vacuum itself, which holds nothing back.
+/// Our own session is left out, and so are vacuum itself and slots that are lost, which hold nothing
+/// back.
 const SQL: &str = "WITH a AS (
     SELECT *, backend_type = 'client backend' AS is_client FROM pg_stat_activity
     WHERE pid <> pg_backend_pid()
@@ -18,8 +20,8 @@ const SQL: &str = "WITH a AS (
 ), holders AS (
     SELECT age(backend_xmin) AS age FROM a WHERE backend_type <> 'autovacuum worker'
     UNION ALL SELECT age(transaction) FROM pg_prepared_xacts
-    UNION ALL SELECT age(xmin) FROM pg_replication_slots
-    UNION ALL SELECT age(catalog_xmin) FROM pg_replication_slots
+    UNION ALL SELECT age(xmin) FROM pg_replication_slots WHERE {keeping_rows}
+    UNION ALL SELECT age(catalog_xmin) FROM pg_replication_slots WHERE {keeping_rows}
 )
 SELECT (SELECT count(*) FROM a WHERE is_client),
     (SELECT count(*) FROM a WHERE is_client AND state = 'active'),
@@ -42,8 +44,9 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<Fact<Activity>, CollectErr
     reader.read(&SUBJECT, read_activity)
 }
 
-fn read_activity(client: &mut Client, _version: u32) -> Result<Activity, Error> {
-    let row = client.query_one(SQL, &[])?;
+fn read_activity(client: &mut Client, version: u32) -> Result<Activity, Error> {
+    let sql = SQL.replace("{keeping_rows}", slots::keeping_rows(version));
+    let row = client.query_one(&sql, &[])?;
     Ok(Activity {
         connections: count(row.try_get(0)?),
         active: count(row.try_get(1)?),

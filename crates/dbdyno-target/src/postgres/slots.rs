@@ -30,6 +30,22 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Vec<ReplicationS
         .collect()
 }
 
+/// Which slots keep rows that are dead: none that is lost, since the server left those out.
+///
+/// Source: the release notes of 15.2, 14.7 and 13.10
+pub(super) fn keeping_rows(version: u32) -> &'static str {
+    let left_out_since = match version / 10_000 {
+        13 => 130_010,
+        14 => 140_007,
+        _ => 150_002,
+    };
+    if version < left_out_since {
+        "true"
+    } else {
+        "wal_status IS DISTINCT FROM 'lost'"
+    }
+}
+
 fn decode(row: &Row) -> Result<ReplicationSlot, Error> {
     Ok(ReplicationSlot {
         name: row.try_get(0)?,
@@ -44,4 +60,19 @@ fn decode(row: &Row) -> Result<ReplicationSlot, Error> {
         invalidation_reason: row.try_get(9)?,
         synced: row.try_get(10)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keeping_rows;
+
+    #[test]
+    fn a_lost_slot_keeps_rows_only_where_the_server_still_counts_it() {
+        for version in [130_009, 140_006, 150_001] {
+            assert_eq!(keeping_rows(version), "true", "{version}");
+        }
+        for version in [130_010, 140_007, 150_002, 160_000, 180_007] {
+            assert!(keeping_rows(version).contains("'lost'"), "{version}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use dbdyno_model::postgres::{HolderKind, OpenTransaction, TransactionIds, XminHo
 
 use super::error::CollectError;
 use super::reader::{Reader, Subject, count, count_or_none};
+use super::slots;
 use super::text::{text, text_or_none};
 
 const OPEN: Subject = Subject::new("postgres.open_transactions", "pg_stat_activity");
@@ -27,8 +28,8 @@ FROM pg_stat_activity
 WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 ORDER BY xact_start LIMIT 20";
 
-/// Vacuum itself holds nothing back, a parallel worker what its leader does, and a walsender is
-/// told as its standby or slot.
+/// Vacuum itself and a slot that is lost hold nothing back, a parallel worker what its leader does, and
+/// a walsender is told as its standby or slot.
 const HOLDERS_SQL: &str = "SELECT kind, name, who, xid_age, held_s, database, catalogs_only
 FROM (
     SELECT 'session' AS kind, pid::text AS name,
@@ -43,10 +44,10 @@ FROM (
     FROM pg_prepared_xacts
     UNION ALL SELECT 'slot', slot_name::text, CASE WHEN active THEN 'active' ELSE 'inactive' END,
         age(xmin)::int8, NULL, NULL, false
-    FROM pg_replication_slots
+    FROM pg_replication_slots WHERE {keeping_rows}
     UNION ALL SELECT 'slot', slot_name::text, CASE WHEN active THEN 'active' ELSE 'inactive' END,
         age(catalog_xmin)::int8, NULL, NULL, true
-    FROM pg_replication_slots
+    FROM pg_replication_slots WHERE {keeping_rows}
     UNION ALL SELECT 'standby', coalesce(nullif(application_name, ''), pid::text), state,
         age(backend_xmin)::int8, NULL, NULL, false
     FROM pg_stat_replication
@@ -77,9 +78,10 @@ pub(super) fn read_holders(reader: &mut Reader<'_>) -> Result<Fact<Vec<XminHolde
     if !reader.sees_all_sessions {
         return Ok(reader.unseen(&HOLDERS));
     }
-    reader.read(&HOLDERS, |client, _| {
+    reader.read(&HOLDERS, |client, version| {
+        let sql = HOLDERS_SQL.replace("{keeping_rows}", slots::keeping_rows(version));
         client
-            .query(HOLDERS_SQL, &[])?
+            .query(&sql, &[])?
             .iter()
             .map(decode_holder)
             .collect()
