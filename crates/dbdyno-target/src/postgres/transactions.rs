@@ -80,11 +80,7 @@ pub(super) fn read_holders(reader: &mut Reader<'_>) -> Result<Fact<Vec<XminHolde
     }
     reader.read(&HOLDERS, |client, version| {
         let sql = HOLDERS_SQL.replace("{keeping_rows}", slots::keeping_rows(version));
-        client
-            .query(&sql, &[])?
-            .iter()
-            .map(decode_holder)
-            .collect()
+        client.query(&sql, &[])?.iter().map(decode_holder).collect()
     })
 }
 
