@@ -1,9 +1,9 @@
 //! A logical volume begins off the boundaries of the disks or the array under it.
 //!
 //! ## What it finds
-//! Volume groups whose first extent (`pe_start`) is not a multiple of 1 MiB, or of the array's chunk
-//! where that is larger, and logical volumes that the kernel finds misaligned. A start that is at
-//! least a multiple of the chunk and of 4 KiB is only told.
+//! Volume groups whose first extent (`pe_start`) is neither a multiple of 1 MiB (of the array's chunk
+//! where that is larger) nor of whole stripes, and logical volumes that the kernel finds misaligned. A
+//! start that is at least a multiple of the chunk and of 4 KiB is only told.
 //!
 //! ## Why it matters
 //! A partition on the right sector is of no use when LVM puts its first extent 192 KiB behind it, as
@@ -31,7 +31,7 @@ use dbdyno_model::host::{BlockDevice, PhysicalVolume};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::arrays::stripe;
-use crate::formulas::storage::alignment_bytes;
+use crate::formulas::storage::{alignment_bytes, begins_a_stripe};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need_ref, settle};
 use crate::seen::storages;
 
@@ -78,9 +78,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 }
             };
             let boundary = alignment_bytes(chunk);
-            let off = volumes
-                .into_iter()
-                .find(|volume| volume.pe_start_bytes % boundary != 0);
+            let is_off = |volume: &&PhysicalVolume| {
+                let start = volume.pe_start_bytes;
+                !start.is_multiple_of(boundary) && !is_at_a_stripe(start, chunk, devices)
+            };
+            let off = volumes.into_iter().find(is_off);
             if let Some(volume) = off {
                 return Ok(misplaced(device, volume, chunk, boundary));
             }
@@ -96,6 +98,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "no logical volume lies under the database".to_owned(),
         ))
     }
+}
+
+/// Where LVM puts its first extent by itself on an array or a controller that says how long its
+/// stripes are.
+fn is_at_a_stripe(start: u64, chunk: u64, devices: &[BlockDevice]) -> bool {
+    let cuts_chunks = chunk > 0 && !start.is_multiple_of(chunk);
+    let mut stripes = devices
+        .iter()
+        .filter_map(|device| device.optimal_io_bytes.get());
+    !cuts_chunks && stripes.any(|stripe| begins_a_stripe(start, stripe))
 }
 
 /// Those volumes of a group that lie under the database; all where the names tell nothing.
@@ -227,6 +239,27 @@ mod tests {
                 .message
                 .ends_with("pages straddle two physical sectors")
         );
+    }
+
+    /// pvcreate takes three times 512 KiB on RAID 5 of four disks.
+    #[test]
+    fn the_start_that_lvm_chooses_on_stripes_of_its_own_length_is_fine() {
+        let on_raid_5 = |stripe: u64| {
+            let mut facts = with_array("raid5", 4);
+            devices(&mut facts, |devices| {
+                devices[0].optimal_io_bytes = Fact::known(stripe, "queue/optimal_io_size");
+            });
+            with_volume(facts, Some(1536 << 10), read(false))
+        };
+        ok(&RULE, &on_raid_5(1536 << 10));
+        assert_eq!(finding(&RULE, &on_raid_5(0)).severity, Severity::Info);
+        // What cuts chunks begins no stripe, whatever a disk likes best.
+        let mut facts = with_array("raid10", 4);
+        devices(&mut facts, |devices| {
+            devices[1].optimal_io_bytes = Fact::known(64 << 10, "queue/optimal_io_size");
+        });
+        let off = with_volume(facts, Some(192 << 10), read(false));
+        assert_eq!(finding(&RULE, &off).severity, Severity::Warn);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! ## What it finds
 //! Partitions under the data directory or the write-ahead log whose start (in 512-byte sectors) is
-//! not a multiple of 1 MiB (of the stripe unit of the array or disk below where that is larger), or
-//! that the kernel finds off the physical blocks of their disk. A start that is a multiple of 4 KiB
-//! is only told.
+//! neither a multiple of 1 MiB (of the stripe unit of the array or disk below where that is larger)
+//! nor of the whole stripes that it names, or that the kernel finds off the physical blocks of their
+//! disk. A start that is a multiple of 4 KiB is only told.
 //!
 //! ## Why it matters
 //! A page that straddles two physical sectors or two chunks of a RAID stripe costs two operations,
@@ -31,7 +31,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::formulas::storage::{SECTOR_BYTES, alignment_bytes};
+use crate::formulas::storage::{SECTOR_BYTES, alignment_bytes, begins_a_stripe};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, settle};
 use crate::seen::block_devices;
 
@@ -72,7 +72,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // The worst first: off a page, then off the boundary only.
     let worst = starts
         .map(|(partition, bytes)| (partition, bytes, boundary(partition, &devices.all)))
-        .filter(|(_, bytes, boundary)| !bytes.is_multiple_of(*boundary))
+        .filter(|(partition, bytes, boundary)| {
+            !bytes.is_multiple_of(*boundary) && !is_at_a_stripe(partition, *bytes, &devices.all)
+        })
         .min_by_key(|(_, bytes, _)| bytes.is_multiple_of(PAGE_BYTES));
     let Some((partition, bytes, boundary)) = worst else {
         if let Some(partition) = partitions.iter().find(|p| p.misaligned.get() == Some(true)) {
@@ -126,6 +128,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 fn boundary(partition: &BlockDevice, devices: &[&BlockDevice]) -> u64 {
     let below = devices.iter().find(|device| holds(device, partition));
     alignment_bytes(below.and_then(|device| stripe_unit(device)).unwrap_or(0))
+}
+
+/// Where parted puts a partition on a controller or an array whose stripes are no part of 1 MiB.
+fn is_at_a_stripe(partition: &BlockDevice, start: u64, devices: &[&BlockDevice]) -> bool {
+    let below = devices.iter().find(|device| holds(device, partition));
+    below.is_some_and(|device| {
+        let chunk = device.raid.as_ref().and_then(|raid| raid.chunk_bytes.get());
+        let cuts_chunks = chunk.is_some_and(|chunk| chunk > 0 && !start.is_multiple_of(chunk));
+        let stripe = device.optimal_io_bytes.get().unwrap_or(0);
+        !cuts_chunks && begins_a_stripe(start, stripe)
+    })
 }
 
 /// `sda` holds `sda1`, and `md0` holds `md0p1`.
@@ -261,6 +274,14 @@ mod tests {
         let off = on_stripes(2048, controller);
         assert!(super::assess(&off).is_ok_and(|outcome| outcome != Outcome::Ok));
         ok(&RULE, &on_stripes(4096, controller));
+        // Three disks with strips of 64 KiB each: parted begins at 192 KiB.
+        let three = |disk: &mut BlockDevice| {
+            disk.minimum_io_bytes = Fact::known(64 << 10, "queue/minimum_io_size");
+            disk.optimal_io_bytes = Fact::known(192 << 10, "queue/optimal_io_size");
+        };
+        ok(&RULE, &on_stripes(384, three));
+        let off = on_stripes(128, three);
+        assert!(super::assess(&off).is_ok_and(|outcome| outcome != Outcome::Ok));
         // The most that a bridge takes at once says nothing of stripes.
         let bridge = |disk: &mut BlockDevice| {
             disk.minimum_io_bytes = Fact::known(512, "queue/minimum_io_size");

@@ -20,7 +20,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Machines without an active profile, and containers.
+//! Machines without an active profile, and containers. A profile that says otherwise than a package's
+//! file contradicts nobody.
 //!
 //! ## Sources
 //! - <https://github.com/redhat-performance/tuned/blob/master/tuned-main.conf>
@@ -104,7 +105,7 @@ fn conflicts(facts: &Facts, host: &Host, tuned: &Tuned, all: &[Assignment]) -> V
     for of_profile in of_tuned(tuned) {
         let of_file = all
             .iter()
-            .rfind(|one| !one.by_tuned && one.name == of_profile.name);
+            .rfind(|one| one.is_owners() && one.name == of_profile.name);
         let Some(of_file) = of_file.filter(|one| of_profile.changes(&one.value)) else {
             continue;
         };
@@ -139,7 +140,7 @@ fn found(facts: &Facts, profile: &str, tuned: &Tuned, conflicts: &[Conflict]) ->
         "tuned wins at the next boot, because reapply_sysctl is off"
     };
     // What the owner's files make of sysctls holds at each boot.
-    let holds = tuned.reapplies_sysctl && conflicts.iter().all(|one| one.is_sysctl());
+    let holds = tuned.reapplies_sysctl && conflicts.iter().all(Conflict::is_sysctl);
     let severity = if holds { Severity::Info } else { RULE.severity };
     let mut finding = RULE
         .finding(format!(
