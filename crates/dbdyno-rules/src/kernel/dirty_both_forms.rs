@@ -62,7 +62,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             } else {
                 (bytes.1, ratio.1)
             };
-            if winner.is_owners() && !loser.is_owners() {
+            if winner.is_line_of_owner() && !loser.is_line_of_owner() {
                 continue;
             }
             return Ok(both(winner, loser));

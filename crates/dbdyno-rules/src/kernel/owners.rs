@@ -50,8 +50,13 @@ impl Assignment {
     }
 
     /// Whether the machine's owner wrote the line, and no package and no profile.
-    pub(super) fn is_owners(&self) -> bool {
+    pub(super) fn is_line_of_owner(&self) -> bool {
         self.place.starts_with("/etc/") && !self.by_tuned
+    }
+
+    /// The same, or in a profile of tuned's that the owner wrote.
+    pub(super) fn is_of_owner(&self) -> bool {
+        self.is_line_of_owner() || self.place.starts_with("tuned's /etc/")
     }
 
     /// Makes a comment of the line, where its file is the owner's to change. The file may be a symbolic
@@ -60,7 +65,7 @@ impl Assignment {
         let (file, line) = self.place.rsplit_once(':')?;
         let line: u32 = line.parse().ok()?;
         let script = word(&format!("{line}{{/{}/s/^/# /;}}", self.name));
-        self.is_owners()
+        self.is_line_of_owner()
             .then(|| format!("sed -i --follow-symlinks {script} {}", word(file)))
     }
 

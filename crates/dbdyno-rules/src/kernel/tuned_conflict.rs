@@ -105,7 +105,7 @@ fn conflicts(facts: &Facts, host: &Host, tuned: &Tuned, all: &[Assignment]) -> V
     for of_profile in of_tuned(tuned) {
         let of_file = all
             .iter()
-            .rfind(|one| one.is_owners() && one.name == of_profile.name);
+            .rfind(|one| one.is_line_of_owner() && one.name == of_profile.name);
         let Some(of_file) = of_file.filter(|one| of_profile.changes(&one.value)) else {
             continue;
         };
