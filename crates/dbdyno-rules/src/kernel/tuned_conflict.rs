@@ -20,8 +20,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Machines without an active profile, and containers. A profile that says otherwise than a package's
-//! file contradicts nobody.
+//! Machines without an active profile (one of a tuned that neither runs nor is started at boot is not
+//! active), and containers. A profile that says otherwise than a package's file contradicts nobody.
 //!
 //! ## Sources
 //! - <https://github.com/redhat-performance/tuned/blob/master/tuned-main.conf>
