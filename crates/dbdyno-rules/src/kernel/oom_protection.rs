@@ -88,7 +88,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 format!("in {}: {}", drop_in(host), WANTED.join(", ")),
                 Needs::Restart,
             )
-            .unit(host, WANTED),
+            .unit(host, WANTED)
+            .costing("another process on the host is killed instead"),
     };
     Ok(finding.into_outcome())
 }
