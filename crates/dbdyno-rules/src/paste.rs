@@ -300,6 +300,9 @@ pub(crate) mod tests {
         with_unit(&mut facts, &[]);
         let action = changed(&facts);
         assert_eq!(action.files[0].lines, ["[Service]", "TasksMax=9"]);
+        // Behind what `systemctl edit` writes.
+        let name = action.files[0].file.rsplit('/').next();
+        assert!(name > Some("override.conf"));
         assert_eq!(action.commands, ["systemctl daemon-reload"]);
         assert_eq!(action.needs, Needs::Restart);
         assert_pasted(&action);

@@ -47,6 +47,8 @@ pub(super) const RULE: Rule = Rule {
 /// Tenths of the memory that the two may have together.
 const MOST_TENTHS: u64 = 9;
 const LEAST_CACHE_BYTES: u64 = 64 << 20;
+/// Of one option the last file's value counts, and the owner's is usually called zfs.conf.
+const OPTIONS_FILE: &str = "/etc/modprobe.d/zz-dbdyno.conf";
 const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
 fn check(facts: &Facts) -> Outcome {
@@ -98,14 +100,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .host_action(
             format!(
                 "echo {left} > {PARAMETER}, and to keep it: options zfs zfs_arc_max={left} in \
-                 /etc/modprobe.d/90-dbdyno.conf"
+                 {OPTIONS_FILE}"
             ),
             Needs::Online,
         )
-        .file(
-            "/etc/modprobe.d/90-dbdyno.conf",
-            [format!("options zfs zfs_arc_max={left}")],
-        )
+        .file(OPTIONS_FILE, [format!("options zfs zfs_arc_max={left}")])
         .run([format!("echo {left} > {PARAMETER}")])
         .host_action(
             "where the root file system is on ZFS, put the limit into the initial ramdisk as well: \
@@ -144,6 +143,8 @@ mod tests {
         assert!(finding.message.ends_with("of 23.7 GiB memory"));
         let action = &finding.host_actions[0].action;
         assert!(action.contains("zfs_arc_max="), "{action}");
+        let file = &finding.host_actions[0].files[0].file;
+        assert!(file.as_str() > "/etc/modprobe.d/zfs.conf");
     }
 
     #[test]

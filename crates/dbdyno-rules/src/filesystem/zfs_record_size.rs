@@ -81,10 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ),
             Needs::Online,
         )
-        .run([format!(
-            "zfs set recordsize=32K {}",
-            word(&data.source)
-        )])
+        .run([format!("zfs set recordsize=32K {}", word(&data.source))])
         .costing("small records compress less and need more metadata")
         .host_action(
             format!(

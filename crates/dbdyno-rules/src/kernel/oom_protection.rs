@@ -125,7 +125,7 @@ mod tests {
         let mut facts = healthy();
         with_unit(&mut facts, &[]);
         assert!(finding(&RULE, &facts).host_actions[0].action.starts_with(
-            "in [Service] of /etc/systemd/system/postgresql@15-main.service.d/90-dbdyno.conf: \
+            "in [Service] of /etc/systemd/system/postgresql@15-main.service.d/zz-dbdyno.conf: \
              OOMScoreAdjust=-1000"
         ));
         with_unit(&mut facts, &[("OOMScoreAdjust", "-900")]);
