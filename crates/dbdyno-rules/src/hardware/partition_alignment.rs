@@ -169,10 +169,17 @@ fn off_its_disk(partition: &BlockDevice) -> Outcome {
         Some(bytes) => format!("{bytes} bytes"),
         None => "by an offset that no start would mend".to_owned(),
     };
+    // Some storage gives its objects of megabytes as its blocks: no page is cut there.
+    let offset_bytes = partition.alignment_offset_bytes.get();
+    let (severity, why) = if offset_bytes.is_some_and(|bytes| bytes.is_multiple_of(PAGE_BYTES)) {
+        (Severity::Info, "requests of many pages cross them")
+    } else {
+        (Severity::Warn, "pages straddle two of them")
+    };
     RULE.finding(format!(
-        "the kernel finds {name} off the physical blocks of its disk ({offset}): pages straddle two \
-         of them"
+        "the kernel finds {name} off the physical blocks of its disk ({offset}): {why}"
     ))
+    .severity(severity)
     .evidence(
         "alignment_offset",
         &offset,
@@ -234,8 +241,14 @@ mod tests {
             devices[0].misaligned = Fact::known(true, "alignment_offset");
             devices[0].alignment_offset_bytes = Fact::known(3584, "alignment_offset");
         });
-        let finding = finding(&RULE, &facts);
-        insta::assert_snapshot!(finding.message, @"the kernel finds vda1 off the physical blocks of its disk (3584 bytes): pages straddle two of them");
+        let shifted = finding(&RULE, &facts);
+        insta::assert_snapshot!(shifted.message, @"the kernel finds vda1 off the physical blocks of its disk (3584 bytes): pages straddle two of them");
+        assert_eq!(shifted.severity, Severity::Warn);
+        // Objects of 4 MiB.
+        devices(&mut facts, |devices| {
+            devices[0].alignment_offset_bytes = Fact::known(3 << 20, "alignment_offset");
+        });
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Info);
     }
 
     #[test]
