@@ -50,9 +50,8 @@ pub fn check(facts: &Facts) -> Checked {
         match outcome {
             Outcome::Ok => checked.passed.push(rule.id),
             Outcome::Finding(finding) => {
-                checked
-                    .findings
-                    .push(kernel::owners::outlasting(*finding, facts));
+                let finding = kernel::owners::outlasting(*finding, facts);
+                checked.findings.push(finding);
             }
             Outcome::Unknown(why) => {
                 checked.not_assessed.push(NotAssessed {

@@ -79,11 +79,7 @@ pub(super) fn collect(root: &Root) -> Fact<Tuned> {
         Err(error) if error.is_missing() && root.exists("/etc") => Vec::new(),
         Err(error) => return Fact::unknown(error.to_string(), ACTIVE),
     };
-    let active = if is_in_use(root) {
-        active
-    } else {
-        Vec::new()
-    };
+    let active = if is_in_use(root) { active } else { Vec::new() };
     let main = root.text(MAIN).unwrap_or_default();
     let sysctl_conf = match root.lossy_text(SYSCTL_CONF) {
         Ok(text) => sysctl_lines(&text, SYSCTL_CONF),
