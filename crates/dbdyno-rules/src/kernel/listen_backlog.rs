@@ -102,18 +102,22 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 
 /// The queue is as long as the shorter of what the server asks for and the kernel's limit.
 fn lengthened(finding: Finding, host: &Host, asked: u64) -> Finding {
-    if is_other_network(host) {
-        return finding.host_action(
+    let limit = if is_other_network(host) {
+        None
+    } else {
+        sysctl(host, LIMIT).ok()
+    };
+    match limit {
+        // It may be higher than what would be written.
+        None => finding.host_action(
             format!(
                 "raise {LIMIT} to {} where the server's network is set up, if it is lower there \
                  (docker run --sysctl, securityContext.sysctls of the pod), and restart the server",
                 asked.max(DEFAULT)
             ),
             Needs::Restart,
-        );
-    }
-    match sysctl(host, LIMIT) {
-        Ok((limit, origin)) if limit.unsigned_abs() >= asked => finding
+        ),
+        Some((limit, origin)) if limit.unsigned_abs() >= asked => finding
             .evidence(LIMIT, limit, origin)
             .host_action(
                 format!(
@@ -123,7 +127,7 @@ fn lengthened(finding: Finding, host: &Host, asked: u64) -> Finding {
                 ),
                 Needs::Restart,
             ),
-        _ => raised(finding, host, asked),
+        Some(_) => raised(finding, host, asked),
     }
 }
 
@@ -234,6 +238,10 @@ mod tests {
         let action = finding(&RULE, &facts).host_actions.remove(0);
         assert!(action.action.contains("docker run --sysctl"));
         assert!(action.files.is_empty());
+        // Nor is a limit written over that was not read.
+        let mut facts = with(5, 128);
+        host(&mut facts).sysctl.remove("net.core.somaxconn");
+        assert!(lines(&facts).is_empty());
     }
 
     #[test]
