@@ -131,12 +131,12 @@ fn lengthened(finding: Finding, host: &Host, asked: u64) -> Finding {
     }
 }
 
-/// What is higher already stays.
+/// What is higher already stays, and what was not read.
 fn raised(finding: Finding, host: &Host, asked: u64) -> Finding {
     let wanted = asked.max(DEFAULT);
     let now = |name: &str| host.sysctl.get(name).and_then(|fact| fact.get());
     let mut settings = vec![(LIMIT, wanted)];
-    if now(HALF_OPEN).is_none_or(|now| now.unsigned_abs() < wanted) {
+    if now(HALF_OPEN).is_some_and(|now| now.unsigned_abs() < wanted) {
         settings.push((HALF_OPEN, wanted));
     }
     finding.sysctl(&settings, Needs::Restart)
