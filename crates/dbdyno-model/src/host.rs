@@ -274,6 +274,7 @@ pub struct Storage {
     pub total_bytes: Fact<u64>,
     /// Free to an unprivileged user.
     pub free_bytes: Fact<u64>,
+    /// 0 where the file system makes them as it goes.
     pub total_inodes: Fact<u64>,
     pub free_inodes: Fact<u64>,
     /// From the mounted device down to the disks; empty for file systems without one.

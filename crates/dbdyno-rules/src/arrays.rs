@@ -82,7 +82,8 @@ pub(crate) struct Stripe<'a> {
 pub(crate) fn stripe(storage: &Storage) -> Result<Option<Stripe<'_>>, Outcome> {
     let name = format!("block devices under {}", storage.mount_point);
     for array in need_ref(&storage.devices, &name)?.iter().filter_map(array) {
-        let Some(data_disks) = data_disks(array.level()?, array.disks()?) else {
+        let disks = array.disks()?;
+        let Some(data_disks) = data_disks(array.level()?, disks) else {
             continue;
         };
         let chunk = need(
@@ -93,9 +94,23 @@ pub(crate) fn stripe(storage: &Storage) -> Result<Option<Stripe<'_>>, Outcome> {
             return Ok(Some(Stripe {
                 array,
                 chunk_bytes: chunk,
-                data_disks,
+                data_disks: told(array, chunk, disks)?.unwrap_or(data_disks),
             }));
         }
     }
     Ok(None)
+}
+
+/// Disks in a stripe of RAID 10 as the kernel sees it, which is what file systems are made with: with
+/// far copies, an odd number of disks or three copies it is not half of them.
+fn told(array: Array<'_>, chunk: u64, disks: u64) -> Result<Option<u64>, Outcome> {
+    if array.level()? != "raid10" {
+        return Ok(None);
+    }
+    let stripe = array.device.optimal_io_bytes.get();
+    let in_stripe = stripe
+        .filter(|bytes| bytes.is_multiple_of(chunk))
+        .map(|bytes| bytes / chunk);
+    // What the disks themselves prefer may have made it any multiple.
+    Ok(in_stripe.filter(|count| (1..=disks).contains(count)))
 }

@@ -49,7 +49,10 @@ pub fn check(facts: &Facts) -> Checked {
         };
         match outcome {
             Outcome::Ok => checked.passed.push(rule.id),
-            Outcome::Finding(finding) => checked.findings.push(*finding),
+            Outcome::Finding(finding) => {
+                let finding = kernel::owners::outlasting(*finding, facts);
+                checked.findings.push(finding);
+            }
             Outcome::Unknown(why) => {
                 checked.not_assessed.push(NotAssessed {
                     rule: rule.id.to_owned(),

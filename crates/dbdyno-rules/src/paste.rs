@@ -8,7 +8,7 @@ use dbdyno_model::{FileLines, Finding, Needs};
 use crate::rule::FindingExt;
 
 /// Everything of one kind goes into one file, so that it can be taken back at once.
-const SYSCTL_FILE: &str = "/etc/sysctl.d/90-dbdyno.conf";
+pub(crate) const SYSCTL_FILE: &str = "/etc/sysctl.d/90-dbdyno.conf";
 const UDEV_FILE: &str = "/etc/udev/rules.d/90-dbdyno.rules";
 
 /// Adds to what the last action says in words; it is printed instead of them.
@@ -300,6 +300,9 @@ pub(crate) mod tests {
         with_unit(&mut facts, &[]);
         let action = changed(&facts);
         assert_eq!(action.files[0].lines, ["[Service]", "TasksMax=9"]);
+        // Behind what `systemctl edit` writes.
+        let name = action.files[0].file.rsplit('/').next();
+        assert!(name > Some("override.conf"));
         assert_eq!(action.commands, ["systemctl daemon-reload"]);
         assert_eq!(action.needs, Needs::Restart);
         assert_pasted(&action);

@@ -62,9 +62,10 @@ impl Unit {
             .rfind(|directive| directive.name == name)
     }
 
-    /// A file for settings of one's own that the unit's package does not overwrite.
+    /// A file for settings of one's own that the unit's package does not overwrite. Of one directive the
+    /// last file's value counts, and `systemctl edit` writes `override.conf`.
     pub fn drop_in(&self) -> String {
-        format!("/etc/systemd/system/{}.d/90-dbdyno.conf", self.name)
+        format!("/etc/systemd/system/{}.d/zz-dbdyno.conf", self.name)
     }
 }
 

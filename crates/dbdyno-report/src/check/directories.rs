@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_no_package_brings_is_made_before_its_file() {
-        let file = "/etc/systemd/system/postgresql@15-main.service.d/90-dbdyno.conf";
+        let file = "/etc/systemd/system/postgresql@15-main.service.d/zz-dbdyno.conf";
         let check = writing(&[file]);
         let command = "install -d /etc/systemd/system/postgresql@15-main.service.d";
         for text in [check_page(&check, 80, Style::Plain), check_markdown(&check)] {

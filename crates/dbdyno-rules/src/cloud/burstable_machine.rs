@@ -1,14 +1,14 @@
 //! The machine is of a type whose CPUs slow down, or cost more, when its credits are spent.
 //!
 //! ## What it finds
-//! An Amazon EC2 machine of a burstable type (t2, t3, t3a, t4g).
+//! An Amazon EC2 machine of a burstable type (t3, t3a, t4g).
 //!
 //! ## Why it matters
 //! Such a machine earns CPU credits while it idles and spends them while it works. When they are gone
-//! it depends on its mode. Standard, in which t2 starts, goes down to the baseline: 5 to 40 % of each
-//! CPU, so that the server gets several times slower at the same load and without any change.
-//! Unlimited, in which the others start, goes on and is billed by the CPU hour. What was measured on
-//! credits says nothing of the next hour.
+//! it depends on its mode. Standard goes down to the baseline: 5 to 40 % of each CPU, so that the
+//! server gets several times slower at the same load and without any change. Unlimited, in which these
+//! types start, goes on and is billed by the CPU hour. What was measured on credits says nothing of the
+//! next hour.
 //!
 //! ## What to do
 //! Move the server to a type without credits (m, r, c). Do not benchmark on this one.
@@ -17,8 +17,8 @@
 //! A stop of the machine while its type is changed.
 //!
 //! ## When it does not apply
-//! Other types, and clouds that do not show their type to the machine. The balance of credits and
-//! the mode only the cloud's own interface tells.
+//! Other types, and machines that do not show their type, as those on Xen (t2). The balance of credits
+//! and the mode only the cloud's own interface tells.
 //!
 //! ## Sources
 //! - <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-credits-baseline-concepts.html>
@@ -39,7 +39,7 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("burstable_machine.rs"),
 };
 
-const BURSTABLE: [&str; 4] = ["t2", "t3", "t3a", "t4g"];
+const BURSTABLE: [&str; 3] = ["t3", "t3a", "t4g"];
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))

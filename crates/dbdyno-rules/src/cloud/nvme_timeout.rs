@@ -85,8 +85,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .keeps_running()
         .evidence("nvme_core.io_timeout", seconds, &fact.origin)
         .host_action(
-            "nvme_core.io_timeout=4294967295 in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
-             update-grub (grub2-mkconfig) and reboot",
+            "nvme_core.io_timeout=4294967295 on the kernel's command line, then reboot: grubby \
+             --update-kernel=ALL --args=nvme_core.io_timeout=4294967295 (Red Hat, Amazon Linux), or in \
+             GRUB_CMDLINE_LINUX of /etc/default/grub and update-grub (Debian, Ubuntu), grub2-mkconfig \
+             -o /boot/grub2/grub.cfg (SUSE)",
             Needs::Reboot,
         )
         .costing("a disk that is really dead hangs the server instead of failing it")

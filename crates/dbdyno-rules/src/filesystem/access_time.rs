@@ -9,7 +9,8 @@
 //! most of them.
 //!
 //! ## What to do
-//! Mount with `noatime`. The gain is small where files are few and large.
+//! Mount with `noatime`; on ZFS it is the dataset's property `atime`. The gain is small where files are
+//! few and large.
 //!
 //! ## Risk
 //! None to the server. Programs that look at access times (some mail and backup tools) see old
@@ -20,6 +21,7 @@
 //!
 //! ## Sources
 //! - <https://man7.org/linux/man-pages/man8/mount.8.html>
+//! - <https://openzfs.github.io/openzfs-docs/man/master/7/zfsprops.7.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
@@ -32,7 +34,10 @@ pub(super) const RULE: Rule = Rule {
     id: "filesystem.access_time",
     severity: Severity::Info,
     confidence: Confidence::High,
-    sources: &["https://man7.org/linux/man-pages/man8/mount.8.html"],
+    sources: &[
+        "https://man7.org/linux/man-pages/man8/mount.8.html",
+        "https://openzfs.github.io/openzfs-docs/man/master/7/zfsprops.7.html",
+    ],
     check,
     source_text: include_str!("access_time.rs"),
 };
@@ -55,7 +60,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return storages.or_unread(Outcome::Ok);
     };
     let mount = &storage.mount_point;
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "{mount} is mounted with strict access times: every read writes an inode"
         ))
@@ -63,7 +68,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "mount options",
             storage.mount_options.join(","),
             storage.origin,
-        )
+        );
+    if storage.filesystem == "zfs" {
+        let dataset = &storage.source;
+        return Ok(finding
+            .host_action(format!("zfs set atime=off {dataset}"), Needs::Online)
+            .run([format!("zfs set atime=off {}", word(dataset))])
+            .into_outcome());
+    }
+    Ok(finding
         .host_action(format!("mount -o remount,noatime {mount}"), Needs::Remount)
         .run([format!("mount -o remount,noatime {}", word(mount))])
         .host_action(
@@ -104,6 +117,21 @@ mod tests {
                 "and for the next boot: add noatime to the options of / in /etc/fstab"
             ]
         );
+    }
+
+    /// A mount option would last until the next boot, and there is no line in /etc/fstab.
+    #[test]
+    fn on_zfs_it_is_a_property() {
+        let mut facts = mounted(&["rw", "xattr"]);
+        let host = facts.host.as_mut().unwrap();
+        host.data = host.data.clone().map(|mut data| {
+            data.filesystem = "zfs".to_owned();
+            data.source = "tank/pg data".to_owned();
+            data
+        });
+        let actions = finding(&RULE, &facts).host_actions;
+        assert_eq!(actions.len(), 1);
+        assert_eq!(actions[0].commands, ["zfs set atime=off 'tank/pg data'"]);
     }
 
     #[test]

@@ -16,8 +16,9 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Other file systems, RAID 0 and mirrors, arrays of a RAID controller. RAID 10 is taken to keep two
-//! copies.
+//! Other file systems, RAID 0 and mirrors, arrays of a RAID controller. How many disks
+//! a stripe of RAID 10 has is the kernel's to say (`optimal_io_size`); where it does not, two near
+//! copies are taken.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/ext4.html>

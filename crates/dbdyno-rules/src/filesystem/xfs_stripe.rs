@@ -19,7 +19,8 @@
 //!
 //! ## When it does not apply
 //! Other file systems, mirrors without stripes, arrays of a RAID controller (their chunk does not
-//! show here). RAID 10 is taken to keep two copies.
+//! show here). How many disks a stripe of RAID 10 has is the kernel's to say (`optimal_io_size`); where
+//! it does not, two near copies are taken.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/xfs.html>
@@ -153,7 +154,7 @@ fn can_be_mounted(now: u64, wanted: u64) -> bool {
 mod tests {
     use super::RULE;
     use crate::testing::{
-        array, finding, healthy, not_applicable, ok, storage, unknown, with_array,
+        array, devices, finding, healthy, not_applicable, ok, storage, unknown, with_array,
     };
     use dbdyno_model::{Fact, Facts};
 
@@ -190,6 +191,29 @@ mod tests {
                 .action
                 .contains("sunit=128,swidth=256 for / in /etc/fstab")
         );
+    }
+
+    /// With far copies each stripe goes over all disks, and mkfs.xfs takes it so.
+    #[test]
+    fn far_copies_and_odd_numbers_of_disks_are_taken_as_the_kernel_sees_them() {
+        let with_best = |bytes: u64| {
+            let mut facts = made_with(&["rw", "sunit=128", "swidth=512"]);
+            devices(&mut facts, |devices| {
+                devices[0].optimal_io_bytes = Fact::known(bytes, "queue/optimal_io_size");
+            });
+            facts
+        };
+        ok(&RULE, &with_best(256 << 10));
+        assert!(
+            finding(&RULE, &with_best(128 << 10))
+                .message
+                .ends_with("has 64 KiB × 2")
+        );
+        // More disks than there are, and no multiple of a chunk, say nothing.
+        for bytes in [0, 96 << 10, 64 << 20] {
+            let finding = finding(&RULE, &with_best(bytes));
+            assert!(finding.message.ends_with("has 64 KiB × 2"));
+        }
     }
 
     #[test]

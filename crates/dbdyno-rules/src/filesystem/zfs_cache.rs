@@ -12,7 +12,9 @@
 //! ## What to do
 //! Choose one cache. Limit the ARC to what the server leaves, less a tenth of the memory; or keep
 //! shared_buffers small and leave the caching to the ARC, which compresses. A lower limit holds at
-//! once for what is cached from then on; what lies above it is given back only under pressure.
+//! once for what is cached from then on; what lies above it is given back only under pressure. ZFS
+//! takes no limit below the least that it keeps, a 32nd of the memory. Where it is loaded from the
+//! initial ramdisk, that has to be made anew to hold the limit.
 //!
 //! ## Risk
 //! None to data. A smaller cache means more reads.
@@ -45,6 +47,8 @@ pub(super) const RULE: Rule = Rule {
 /// Tenths of the memory that the two may have together.
 const MOST_TENTHS: u64 = 9;
 const LEAST_CACHE_BYTES: u64 = 64 << 20;
+/// Of one option the last file's value counts, and the owner's is usually called zfs.conf.
+const OPTIONS_FILE: &str = "/etc/modprobe.d/zz-dbdyno.conf";
 const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
 fn check(facts: &Facts) -> Outcome {
@@ -87,23 +91,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .keeps_running()
         .evidence("c_max", cache, &host.zfs_cache_max_bytes.origin)
         .evidence("MemTotal", total, &host.memory.total_bytes.origin);
-    if left < LEAST_CACHE_BYTES {
-        let words = "lower shared_buffers first: they leave no room for any cache of ZFS's";
+    if left <= LEAST_CACHE_BYTES.max(total / 32) {
+        let words =
+            "lower shared_buffers first: they leave ZFS no more than the least that it keeps";
         return Ok(finding.host_action(words, Needs::Restart).into_outcome());
     }
     Ok(finding
         .host_action(
             format!(
                 "echo {left} > {PARAMETER}, and to keep it: options zfs zfs_arc_max={left} in \
-                 /etc/modprobe.d/90-dbdyno.conf"
+                 {OPTIONS_FILE}"
             ),
             Needs::Online,
         )
-        .file(
-            "/etc/modprobe.d/90-dbdyno.conf",
-            [format!("options zfs zfs_arc_max={left}")],
-        )
+        .file(OPTIONS_FILE, [format!("options zfs zfs_arc_max={left}")])
         .run([format!("echo {left} > {PARAMETER}")])
+        .host_action(
+            "where the root file system is on ZFS, put the limit into the initial ramdisk as well: \
+             update-initramfs -u, or dracut -f",
+            Needs::Online,
+        )
         .into_outcome())
 }
 
@@ -136,6 +143,8 @@ mod tests {
         assert!(finding.message.ends_with("of 23.7 GiB memory"));
         let action = &finding.host_actions[0].action;
         assert!(action.contains("zfs_arc_max="), "{action}");
+        let file = &finding.host_actions[0].files[0].file;
+        assert!(file.as_str() > "/etc/modprobe.d/zfs.conf");
     }
 
     #[test]
@@ -144,6 +153,25 @@ mod tests {
         set(&mut facts, "shared_buffers", "3145728");
         let action = finding(&RULE, &facts).host_actions[0].action.clone();
         assert!(action.starts_with("lower shared_buffers first"));
+    }
+
+    #[test]
+    fn a_limit_that_zfs_would_not_take_is_not_asked_for() {
+        let mut facts = with_cache(known(12 * GIB));
+        let mut limits = Vec::new();
+        // From 12 GiB of buffers up in steps of 256 MiB.
+        for step in 0..64 {
+            let pages = 1_572_864 + step * 32_768;
+            set(&mut facts, "shared_buffers", &pages.to_string());
+            let action = finding(&RULE, &facts).host_actions.remove(0).action;
+            let limit = action
+                .strip_prefix("echo ")
+                .and_then(|rest| rest.split(' ').next());
+            limits.push(limit.map(|limit| limit.parse::<u64>().unwrap()));
+        }
+        assert!(limits.contains(&None));
+        let least = 25_455_230_976 / 32;
+        assert!(limits.iter().flatten().all(|limit| *limit > least));
     }
 
     #[test]

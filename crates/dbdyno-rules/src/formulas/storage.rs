@@ -1,6 +1,6 @@
 //! What arrays cost a write, where stripes begin, and how much may wait to be written.
 
-use super::{GIB, MIB};
+use super::{GIB, KIB, MIB};
 
 /// The kernel counts devices, partitions and mount options in these, whatever the disk's own sectors are.
 pub const SECTOR_BYTES: u64 = 512;
@@ -46,6 +46,18 @@ pub fn alignment_bytes(stripe_unit: u64) -> u64 {
     MIB.max(stripe_unit)
 }
 
+/// Whether a start lies on whole stripes of what is below, whose length the kernel gives as the size
+/// of requests that it likes best: LVM and parted put it there where that is no part of 1 MiB (1.5 MiB
+/// for three disks with chunks of 512 KiB). Less than 64 KiB are a disk's own blocks and no stripe, and
+/// some bridges give as best what they can take at most, which is not in whole pages.
+///
+/// Source: <https://man7.org/linux/man-pages/man8/pvcreate.8.html>
+pub fn begins_a_stripe(start: u64, stripe: u64) -> bool {
+    const LEAST: u64 = 64 * KIB;
+    const PAGE: u64 = 4 * KIB;
+    stripe >= LEAST && stripe.is_multiple_of(PAGE) && start.is_multiple_of(stripe)
+}
+
 /// XFS's sunit and swidth in 512-byte units, as its mount options have them.
 ///
 /// Source: <https://docs.kernel.org/admin-guide/xfs.html>
@@ -89,7 +101,6 @@ pub fn stripe_cache_bytes(page_bytes: u64, disks: u64, entries: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formulas::KIB;
 
     #[test]
     fn parity_costs_four_and_six_operations_a_write() {
@@ -124,6 +135,17 @@ mod tests {
     fn a_boundary_is_a_mebibyte_or_more() {
         assert_eq!(alignment_bytes(64 * KIB), MIB);
         assert_eq!(alignment_bytes(4 * MIB), 4 * MIB);
+    }
+
+    #[test]
+    fn a_stripe_need_not_be_a_part_of_a_mebibyte() {
+        assert!(begins_a_stripe(1536 * KIB, 1536 * KIB));
+        assert!(begins_a_stripe(192 * KIB, 192 * KIB));
+        assert!(!begins_a_stripe(192 * KIB, 1536 * KIB));
+        // A disk's own blocks, and what a bridge takes at most.
+        assert!(!begins_a_stripe(192 * KIB, 4096));
+        assert!(!begins_a_stripe(33_553_920, 33_553_920));
+        assert!(!begins_a_stripe(MIB, 0));
     }
 
     #[test]

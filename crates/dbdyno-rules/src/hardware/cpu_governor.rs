@@ -57,6 +57,9 @@ const SET_BY_PROGRAM: &str = "userspace";
 /// Drivers under which the processor chooses its clock.
 const SELF_SCALING: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 const FAST: [&str; 2] = ["performance", "balance_performance"];
+/// `balance_performance` as a number, of 0 (performance) to 255 (power): what else was written there is
+/// shown so.
+const BALANCE_PERFORMANCE: u8 = 128;
 const GOVERNOR_FILE: &str = "scaling_governor";
 const PREFERENCE_FILE: &str = "energy_performance_preference";
 const UNIT_FILE: &str = "/etc/systemd/system/dbdyno-cpu.service";
@@ -141,7 +144,7 @@ fn under_powersave(
         let preferences = need_ref(&host.energy_preferences, "energy_performance_preference")?;
         let slow = preferences
             .iter()
-            .find(|preference| !FAST.contains(&preference.as_str()));
+            .find(|preference| !is_fast(preference));
         let Some(slow) = slow else {
             return Ok(None);
         };
@@ -170,6 +173,11 @@ fn under_powersave(
         GOVERNOR_FILE
     };
     Ok(Some((finding, file)))
+}
+
+fn is_fast(preference: &str) -> bool {
+    let number = preference.parse::<u8>();
+    FAST.contains(&preference) || number.is_ok_and(|number| number <= BALANCE_PERFORMANCE)
 }
 
 /// Sets it and nothing else: a stock profile of tuned's for throughput brings read-ahead, limits on
@@ -295,6 +303,12 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"the processor's energy preference is power: it holds the clock back under short bursts");
         ok(&RULE, &powersave("intel_pstate", &["balance_performance"]));
         ok(&RULE, &powersave("amd-pstate-epp", &["performance"]));
+        // A number that was written there is read back as it is.
+        ok(&RULE, &powersave("intel_pstate", &["64"]));
+        assert!(
+            super::slow(powersave("intel_pstate", &["192"]).host.as_ref().unwrap())
+                .is_ok_and(|slow| slow.is_some())
+        );
         assert_eq!(
             unknown(&RULE, &powersave("intel_pstate", &[])),
             "energy_performance_preference: not collected"

@@ -18,8 +18,8 @@
 //! None to data. Backends that would have stayed on one node lose a little.
 //!
 //! ## When it does not apply
-//! Machines with one node, and less than 1 GiB of shared memory. What is counted is the shared
-//! memory of the machine, of which a database server's cache is nearly all: asking the kernel for
+//! Machines with one node that has memory, and less than 1 GiB of shared memory. What is counted is
+//! the shared memory of the machine, of which a database server's cache is nearly all: asking the kernel for
 //! one process's pages (numa_maps) stops that process while it is read.
 //!
 //! ## Sources
@@ -64,7 +64,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "the machine has one NUMA node".to_owned(),
         ));
     }
-    let nodes = need_ref(&host.numa, "memory of the NUMA nodes")?;
+    let nodes = with_memory(need_ref(&host.numa, "memory of the NUMA nodes")?);
+    if nodes.len() <= 1 {
+        return Err(Outcome::NotApplicable(
+            "one NUMA node has all the memory".to_owned(),
+        ));
+    }
     let huge_page = if nodes.iter().any(|node| node.huge_pages_used > 0) {
         need(&host.memory.huge_page_size_bytes, "size of a huge page")?
     } else {
@@ -74,7 +79,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         node.shared_bytes
             .saturating_add(node.huge_pages_used.saturating_mul(huge_page))
     };
-    let sum: u64 = nodes.iter().map(shared).fold(0, u64::saturating_add);
+    let sum: u64 = nodes
+        .iter()
+        .copied()
+        .map(shared)
+        .fold(0, u64::saturating_add);
     if sum < LEAST_SHARED_BYTES {
         return Err(Outcome::NotApplicable(format!(
             "{} of shared memory are too little to lie badly",
@@ -92,6 +101,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     missed(host)
+}
+
+/// Nodes of CPUs alone have nothing that could lie there.
+fn with_memory(nodes: &[NumaNode]) -> Vec<&NumaNode> {
+    nodes.iter().filter(|node| node.total_bytes > 0).collect()
 }
 
 fn uneven(host: &Host, node: &NumaNode, on_node: u64, sum: u64) -> Outcome {
@@ -153,14 +167,21 @@ fn missed(host: &Host) -> Result<Outcome, Outcome> {
 }
 
 fn interleave(finding: Finding, host: &Host) -> Finding {
+    // By their numbers: systemd took the word `all` later than the directive.
+    let nodes = host.numa.value().map_or(&[][..], Vec::as_slice);
+    let numbers: Vec<String> = with_memory(nodes)
+        .iter()
+        .map(|node| node.number.to_string())
+        .collect();
+    let mask = format!("NUMAMask={}", numbers.join(","));
     let unit = host
         .server_process
         .value()
         .and_then(|process| process.unit.value());
     let action = match unit {
         Some(unit) => format!(
-            "[Service] NUMAPolicy=interleave and NUMAMask=all in {}, then: systemctl daemon-reload \
-             and restart {}",
+            "[Service] NUMAPolicy=interleave and {mask} in {}, then: systemctl daemon-reload and \
+             restart {}",
             unit.drop_in(),
             unit.name
         ),
@@ -168,14 +189,14 @@ fn interleave(finding: Finding, host: &Host) -> Finding {
     };
     finding
         .host_action(action, Needs::Restart)
-        .unit(host, ["NUMAPolicy=interleave", "NUMAMask=all"])
+        .unit(host, ["NUMAPolicy=interleave", mask.as_str()])
         .costing("backends that would have stayed on one node lose a little")
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, host, not_applicable, ok, unknown};
+    use crate::testing::{finding, healthy, host, not_applicable, ok, unknown, with_unit};
     use dbdyno_model::host::{NumaNode, Sampled, VmStat};
     use dbdyno_model::{Fact, Facts, Severity};
 
@@ -261,6 +282,43 @@ mod tests {
         ok(&RULE, &handing_out(even(), 100_000, 100));
         // A few pages are some program's start.
         ok(&RULE, &handing_out(even(), 100, 100));
+    }
+
+    #[test]
+    fn a_node_without_memory_is_no_place_for_a_cache() {
+        let mut facts = two_nodes([32 * GIB, 30 * GIB], GIB);
+        let empty = NumaNode {
+            number: 2,
+            ..NumaNode::default()
+        };
+        let add = |facts: &mut Facts, empty: NumaNode| {
+            let host = host(facts);
+            host.numa_nodes = Fact::known(3, "node/online");
+            host.numa = host.numa.clone().map(|mut nodes| {
+                nodes.push(empty);
+                nodes
+            });
+        };
+        add(&mut facts, empty);
+        ok(&RULE, &handing_out(facts, 100_000, 100));
+        // The server is not bound to it either.
+        let mut facts = two_nodes([58 * GIB, 6 * GIB], GIB);
+        add(&mut facts, empty);
+        with_unit(&mut facts, &[]);
+        assert_eq!(
+            finding(&RULE, &facts).host_actions[0].files[0].lines,
+            ["[Service]", "NUMAPolicy=interleave", "NUMAMask=0,1"]
+        );
+        let mut facts = two_nodes([32 * GIB, 0], GIB);
+        let host = host(&mut facts);
+        host.numa = host.numa.clone().map(|mut nodes| {
+            nodes[1].total_bytes = 0;
+            nodes
+        });
+        assert_eq!(
+            not_applicable(&RULE, &facts),
+            "one NUMA node has all the memory"
+        );
     }
 
     #[test]

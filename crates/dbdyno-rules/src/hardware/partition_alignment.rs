@@ -2,9 +2,9 @@
 //!
 //! ## What it finds
 //! Partitions under the data directory or the write-ahead log whose start (in 512-byte sectors) is
-//! not a multiple of 1 MiB (of the stripe unit of the array or disk below where that is larger), or
-//! that the kernel finds off the physical blocks of their disk. A start that is a multiple of 4 KiB
-//! is only told.
+//! neither a multiple of 1 MiB (of the stripe unit of the array or disk below where that is larger)
+//! nor of the whole stripes that it names, or that the kernel finds off the physical blocks of their
+//! disk. A start that is a multiple of 4 KiB is only told.
 //!
 //! ## Why it matters
 //! A page that straddles two physical sectors or two chunks of a RAID stripe costs two operations,
@@ -31,7 +31,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::formulas::storage::{SECTOR_BYTES, alignment_bytes};
+use crate::formulas::storage::{SECTOR_BYTES, alignment_bytes, begins_a_stripe};
 use crate::rule::{FindingExt, Rule, host, humane_bytes, settle};
 use crate::seen::block_devices;
 
@@ -72,7 +72,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // The worst first: off a page, then off the boundary only.
     let worst = starts
         .map(|(partition, bytes)| (partition, bytes, boundary(partition, &devices.all)))
-        .filter(|(_, bytes, boundary)| !bytes.is_multiple_of(*boundary))
+        .filter(|(partition, bytes, boundary)| {
+            !bytes.is_multiple_of(*boundary) && !is_at_a_stripe(partition, *bytes, &devices.all)
+        })
         .min_by_key(|(_, bytes, _)| bytes.is_multiple_of(PAGE_BYTES));
     let Some((partition, bytes, boundary)) = worst else {
         if let Some(partition) = partitions.iter().find(|p| p.misaligned.get() == Some(true)) {
@@ -128,6 +130,17 @@ fn boundary(partition: &BlockDevice, devices: &[&BlockDevice]) -> u64 {
     alignment_bytes(below.and_then(|device| stripe_unit(device)).unwrap_or(0))
 }
 
+/// Where parted puts a partition on a controller or an array whose stripes are no part of 1 MiB.
+fn is_at_a_stripe(partition: &BlockDevice, start: u64, devices: &[&BlockDevice]) -> bool {
+    let below = devices.iter().find(|device| holds(device, partition));
+    below.is_some_and(|device| {
+        let chunk = device.raid.as_ref().and_then(|raid| raid.chunk_bytes.get());
+        let cuts_chunks = chunk.is_some_and(|chunk| chunk > 0 && !start.is_multiple_of(chunk));
+        let stripe = device.optimal_io_bytes.get().unwrap_or(0);
+        !cuts_chunks && begins_a_stripe(start, stripe)
+    })
+}
+
 /// `sda` holds `sda1`, and `md0` holds `md0p1`.
 fn holds(device: &BlockDevice, partition: &BlockDevice) -> bool {
     let rest = partition.name.strip_prefix(device.name.as_str());
@@ -156,10 +169,17 @@ fn off_its_disk(partition: &BlockDevice) -> Outcome {
         Some(bytes) => format!("{bytes} bytes"),
         None => "by an offset that no start would mend".to_owned(),
     };
+    // Some storage gives its objects of megabytes as its blocks: no page is cut there.
+    let offset_bytes = partition.alignment_offset_bytes.get();
+    let (severity, why) = if offset_bytes.is_some_and(|bytes| bytes.is_multiple_of(PAGE_BYTES)) {
+        (Severity::Info, "requests of many pages cross them")
+    } else {
+        (Severity::Warn, "pages straddle two of them")
+    };
     RULE.finding(format!(
-        "the kernel finds {name} off the physical blocks of its disk ({offset}): pages straddle two \
-         of them"
+        "the kernel finds {name} off the physical blocks of its disk ({offset}): {why}"
     ))
+    .severity(severity)
     .evidence(
         "alignment_offset",
         &offset,
@@ -221,8 +241,14 @@ mod tests {
             devices[0].misaligned = Fact::known(true, "alignment_offset");
             devices[0].alignment_offset_bytes = Fact::known(3584, "alignment_offset");
         });
-        let finding = finding(&RULE, &facts);
-        insta::assert_snapshot!(finding.message, @"the kernel finds vda1 off the physical blocks of its disk (3584 bytes): pages straddle two of them");
+        let shifted = finding(&RULE, &facts);
+        insta::assert_snapshot!(shifted.message, @"the kernel finds vda1 off the physical blocks of its disk (3584 bytes): pages straddle two of them");
+        assert_eq!(shifted.severity, Severity::Warn);
+        // Objects of 4 MiB.
+        devices(&mut facts, |devices| {
+            devices[0].alignment_offset_bytes = Fact::known(3 << 20, "alignment_offset");
+        });
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Info);
     }
 
     #[test]
@@ -261,6 +287,14 @@ mod tests {
         let off = on_stripes(2048, controller);
         assert!(super::assess(&off).is_ok_and(|outcome| outcome != Outcome::Ok));
         ok(&RULE, &on_stripes(4096, controller));
+        // Three disks with strips of 64 KiB each: parted begins at 192 KiB.
+        let three = |disk: &mut BlockDevice| {
+            disk.minimum_io_bytes = Fact::known(64 << 10, "queue/minimum_io_size");
+            disk.optimal_io_bytes = Fact::known(192 << 10, "queue/optimal_io_size");
+        };
+        ok(&RULE, &on_stripes(384, three));
+        let off = on_stripes(128, three);
+        assert!(super::assess(&off).is_ok_and(|outcome| outcome != Outcome::Ok));
         // The most that a bridge takes at once says nothing of stripes.
         let bridge = |disk: &mut BlockDevice| {
             disk.minimum_io_bytes = Fact::known(512, "queue/minimum_io_size");

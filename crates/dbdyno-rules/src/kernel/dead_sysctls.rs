@@ -2,8 +2,8 @@
 //!
 //! ## What it finds
 //! `kernel.sched_latency_ns`, `sched_min_granularity_ns`, `sched_wakeup_granularity_ns`,
-//! `sched_migration_cost_ns`, `sched_nr_migrate` or `sched_tunable_scaling` in a file of sysctl.d or
-//! in tuned's profile, under Linux 5.13 or later.
+//! `sched_migration_cost_ns`, `sched_nr_migrate` or `sched_tunable_scaling` in a file of sysctl.d or a
+//! profile of tuned's that the machine's owner wrote, under Linux 5.13 or later.
 //!
 //! ## Why it matters
 //! They moved to debugfs in 5.13, and most of them went with the scheduler that they tuned in 6.6.
@@ -17,7 +17,7 @@
 //! None.
 //!
 //! ## When it does not apply
-//! Kernels before 5.13, and containers.
+//! Kernels before 5.13, containers, and files of packages, whose next release drops the lines.
 //!
 //! ## Sources
 //! - <https://github.com/torvalds/linux/commit/8a99b6833c884fa0e7919030d93fecedc69fc625>
@@ -65,7 +65,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let gone: Vec<&Assignment> = all
         .iter()
-        .filter(|one| GONE.contains(&one.name.as_str()))
+        .filter(|one| GONE.contains(&one.name.as_str()) && one.is_of_owner())
         .collect();
     let mut places: Vec<String> = gone
         .iter()
@@ -104,6 +104,20 @@ mod tests {
     fn a_line_without_effect_is_found() {
         let finding = finding(&RULE, &with_kernel("6.1.0-30-amd64"));
         insta::assert_snapshot!(finding.message, @"Linux 6.1.0-30-amd64 does not have what is set here: kernel.sched_migration_cost_ns (/etc/sysctl.d/50-site.conf:1)");
+    }
+
+    #[test]
+    fn a_stock_profile_of_tuned_s_is_its_packages_business() {
+        let line = [("sysctl", "kernel.sched_min_granularity_ns", "10000000")];
+        let mut facts = configured(&[], &line, true);
+        host(&mut facts).kernel_release = Fact::known("5.15.0-130".to_owned(), "osrelease");
+        ok(&RULE, &facts);
+        let host = host(&mut facts);
+        host.tuned = host.tuned.clone().map(|mut tuned| {
+            tuned.settings[0].file = "/etc/tuned/mine/tuned.conf".to_owned();
+            tuned
+        });
+        finding(&RULE, &facts);
     }
 
     #[test]

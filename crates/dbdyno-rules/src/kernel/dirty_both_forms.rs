@@ -17,7 +17,8 @@
 //!
 //! ## When it does not apply
 //! Containers. A line that sets 0 leaves that form to the other one and is not counted, nor is one
-//! of tuned's that only raises or lowers what is there.
+//! of tuned's that only raises or lowers what is there. A line of the owner's that is applied after
+//! one of a package or of tuned's profile is meant to replace it.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/sysctl/vm.html>
@@ -61,6 +62,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             } else {
                 (bytes.1, ratio.1)
             };
+            if winner.is_line_of_owner() && !loser.is_line_of_owner() {
+                continue;
+            }
             return Ok(both(winner, loser));
         }
     }
@@ -118,6 +122,14 @@ mod tests {
         );
         let message = finding(&RULE, &facts).message;
         assert!(message.contains("by vm.dirty_background_bytes = 67108864 (tuned's /usr/lib"));
+    }
+
+    #[test]
+    fn what_the_owner_puts_behind_a_profile_replaces_it() {
+        let bytes = [("vm.dirty_bytes", "536870912")];
+        let ratio = [("vm", "dirty_ratio", "30")];
+        ok(&RULE, &configured(&bytes, &ratio, true));
+        finding(&RULE, &configured(&bytes, &ratio, false));
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub(super) const WANTED: [(&str, u64); 2] = [
     ("vm.dirty_bytes", 512 << 20),
 ];
 
+/// What such limits cost.
+pub(super) const COSTS: &str = "a bulk load that fitted into memory waits for the disk earlier";
+
 /// One of the two limits in the form that is in force.
 #[derive(Clone, Copy)]
 pub(super) enum Limit {
@@ -132,7 +135,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             &host.vmstat.after.origin,
         );
     }
-    Ok(finding.sysctl(&WANTED, Needs::Online).into_outcome())
+    Ok(finding
+        .sysctl(&WANTED, Needs::Online)
+        .costing(COSTS)
+        .into_outcome())
 }
 
 #[cfg(test)]
@@ -164,6 +170,10 @@ mod tests {
             finding.host_actions[0].action,
             "vm.dirty_background_bytes = 67108864 and vm.dirty_bytes = 536870912 in \
              /etc/sysctl.d/90-dbdyno.conf"
+        );
+        assert_eq!(
+            finding.host_actions[0].gives_up.as_deref(),
+            Some("a bulk load that fitted into memory waits for the disk earlier")
         );
     }
 

@@ -13,7 +13,7 @@
 //! Keep the background limit well below the other and the wake-up at 500 (5 s).
 //!
 //! ## Risk
-//! None to data.
+//! None to data. A bulk load that fitted into memory waits for the disk earlier.
 //!
 //! ## When it does not apply
 //! It always applies.
@@ -24,7 +24,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::dirty_limits::{Limit, WANTED};
+use super::dirty_limits::{COSTS, Limit, WANTED};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle, sysctl};
 
@@ -71,6 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence("vm.dirty_background", background.words(), "/proc/sys/vm")
         .evidence("vm.dirty", foreground.words(), "/proc/sys/vm")
         .sysctl(&WANTED, Needs::Online)
+        .costing(COSTS)
         .into_outcome())
 }
 

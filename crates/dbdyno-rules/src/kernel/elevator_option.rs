@@ -64,8 +64,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence("kernel option", option, &host.kernel_options.origin)
         .host_action(
             format!(
-                "remove {option} from GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub, \
-                 or grubby --update-kernel=ALL --remove-args={option}"
+                "remove {option} from the kernel's command line: grubby --update-kernel=ALL \
+                 --remove-args={option} (Red Hat), or from GRUB_CMDLINE_LINUX in /etc/default/grub and \
+                 update-grub (Debian, Ubuntu), grub2-mkconfig -o /boot/grub2/grub.cfg (SUSE)"
             ),
             Needs::Reboot,
         )

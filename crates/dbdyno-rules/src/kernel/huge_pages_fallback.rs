@@ -31,9 +31,8 @@ use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::huge_pages_legacy::mapped;
-use super::huge_pages_size::{Pool, TAKEN, default_size, pages_needed};
+use super::huge_pages_size::{Pool, default_size, pages_needed, reserve};
 use crate::neighbours;
-use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, server, setting_text, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -113,9 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let finding = match needed {
         Ok((_, wanted)) if wanted > idle => {
             let pages = pool.used().max(of_others).saturating_add(wanted);
-            finding
-                .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
-                .costing(TAKEN)
+            reserve(finding, memory, &pool, pages)
         }
         Ok(_) => finding.host_action(
             "restart the server; if it falls back again, raise the hugetlb limit of its cgroup",

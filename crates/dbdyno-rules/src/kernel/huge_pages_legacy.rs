@@ -10,8 +10,9 @@
 //! own: 64 GiB cost 128 MiB a backend, and every miss in the CPU's translation cache walks them.
 //!
 //! ## What to do
-//! Reserve that many pages, at boot where memory is fragmented, and restart the server. The rounding
-//! of a restart may need a few more: one in a hundred is added.
+//! Reserve that many pages and restart the server, stopped first where more is asked for than is
+//! available; look at HugePages_Total, and reboot where memory is too fragmented. The rounding of a
+//! restart may need a few more: one in a hundred is added.
 //!
 //! ## Risk
 //! Reserved pages are lost to page cache and processes.
@@ -28,12 +29,11 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::postgres::Postgres;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::huge_pages_size::{Pool, TAKEN, default_size};
+use super::huge_pages_size::{Pool, default_size, reserve};
 use crate::formulas::memory::{huge_pages_for, page_table_saving_bytes};
 use crate::neighbours;
-use crate::paste::PasteExt;
 use crate::rule::{
     FindingExt, Rule, host, humane_bytes, need, need_ref, server, setting_number, setting_text,
     settle,
@@ -128,7 +128,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let page = humane_bytes(pool.page_bytes);
     let in_all = wanted.saturating_add(neighbours::huge_pages(facts, pool.page_bytes));
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "{} of shared memory need {exact} huge pages of {page}, and the host has 0: in small \
              pages it costs up to {} of page tables a backend",
@@ -140,10 +140,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "HugePages_Total",
             pool.total,
             &memory.huge_pages_total.origin,
-        )
-        .sysctl(&[("vm.nr_hugepages", in_all)], Needs::Restart)
-        .costing(TAKEN)
-        .into_outcome())
+        );
+    Ok(reserve(finding, memory, &pool, in_all).into_outcome())
 }
 
 #[cfg(test)]

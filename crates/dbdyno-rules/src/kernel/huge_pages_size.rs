@@ -9,9 +9,11 @@
 //! own: 64 GiB cost 128 MiB a backend, and every miss in the CPU's translation cache walks them.
 //!
 //! ## What to do
-//! Reserve that many pages, and those of other servers on the host with them, at boot where memory
-//! is fragmented, and restart the server. When it runs well, `huge_pages = on` keeps it from
-//! starting without them.
+//! Reserve that many pages, and those of other servers on the host with them, and restart the server.
+//! The kernel reserves what it finds and says nothing where that is less: look at HugePages_Total, and
+//! reboot where memory is too fragmented. Where more is asked for than is available, stop the server
+//! first: it still has the same memory in small pages. When it runs well, `huge_pages = on` keeps it
+//! from starting without them.
 //!
 //! ## Risk
 //! Reserved pages are lost to page cache and processes. With `huge_pages = on` and too few pages
@@ -28,7 +30,7 @@
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Memory;
 use dbdyno_model::postgres::Postgres;
-use dbdyno_model::{Facts, Needs, Outcome, Severity};
+use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::formulas::memory::page_table_saving_bytes;
 use crate::neighbours;
@@ -49,7 +51,7 @@ pub(super) const RULE: Rule = Rule {
 const LARGE_BUFFERS_BYTES: u64 = 8 << 30;
 const PAGE_TABLES_SHARE: f64 = 0.02;
 /// What reserved pages cost.
-pub(super) const TAKEN: &str = "the reserved pages are lost to page cache and processes";
+const TAKEN: &str = "the reserved pages are lost to page cache and processes";
 
 /// The host's huge pages of the default size.
 pub(super) struct Pool {
@@ -112,6 +114,31 @@ pub(super) fn default_size(server: &Postgres, pool: &Pool) -> Result<(), Outcome
     Ok(())
 }
 
+/// An action of its own that reserves so many pages in all.
+pub(super) fn reserve(finding: Finding, memory: &Memory, pool: &Pool, pages: u64) -> Finding {
+    let more = pages
+        .saturating_sub(pool.total)
+        .saturating_mul(pool.page_bytes);
+    let available = memory.available_bytes.get();
+    let finding = match available.filter(|available| more > *available) {
+        Some(available) => finding.host_action(
+            format!(
+                "stop the server before the next step and start it after that: {} more are reserved \
+                 and {} are available, so the kernel would swap to find them",
+                humane_bytes(more),
+                humane_bytes(available)
+            ),
+            Needs::Restart,
+        ),
+        None => finding,
+    };
+    finding
+        .sysctl(&[("vm.nr_hugepages", pages)], Needs::Restart)
+        // Less than that many is no error to the kernel.
+        .run(["grep HugePages_Total /proc/meminfo"])
+        .costing(TAKEN)
+}
+
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
@@ -172,10 +199,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     } else {
         finding
     };
-    Ok(finding
-        .sysctl(&[("vm.nr_hugepages", in_all)], Needs::Restart)
-        .costing(TAKEN)
-        .into_outcome())
+    Ok(reserve(finding, memory, &pool, in_all).into_outcome())
 }
 
 #[cfg(test)]
@@ -203,6 +227,24 @@ mod tests {
                 .action
                 .starts_with("vm.nr_hugepages = 4213 in")
         );
+    }
+
+    #[test]
+    fn what_the_kernel_found_is_looked_at() {
+        let commands = &finding(&RULE, &with_pages(0)).host_actions[0].commands;
+        assert_eq!(commands[1], "grep HugePages_Total /proc/meminfo");
+    }
+
+    /// The running server has the same memory in small pages.
+    #[test]
+    fn where_so_much_is_not_available_the_server_stops_first() {
+        let mut facts = with_pages(0);
+        let memory = &mut facts.host.as_mut().unwrap().memory;
+        memory.available_bytes = Fact::known(6 << 30, "/proc/meminfo MemAvailable");
+        let actions = finding(&RULE, &facts).host_actions;
+        assert!(actions[0].action.starts_with("stop the server before the next step"));
+        assert!(actions[0].action.contains("8.2 GiB more are reserved and 6 GiB are available"));
+        assert!(actions[1].action.starts_with("vm.nr_hugepages = 4213 in"));
     }
 
     #[test]

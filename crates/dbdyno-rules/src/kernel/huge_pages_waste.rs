@@ -88,6 +88,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 &memory.huge_pages_reserved.origin,
             )
             .sysctl(&[("vm.nr_hugepages", keep)], Needs::Online)
+            .costing("a server that restarts with larger shared memory needs them after all")
             .into_outcome()),
     }
 }

@@ -17,7 +17,7 @@ mod oom_protection;
 mod open_files;
 mod overcommit;
 mod overcommit_conflict;
-mod owners;
+pub(crate) mod owners;
 mod process_limit;
 mod read_ahead;
 mod remove_ipc;

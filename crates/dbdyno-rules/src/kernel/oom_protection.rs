@@ -88,7 +88,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 format!("in {}: {}", drop_in(host), WANTED.join(", ")),
                 Needs::Restart,
             )
-            .unit(host, WANTED),
+            .unit(host, WANTED)
+            .costing("another process on the host is killed instead"),
     };
     Ok(finding.into_outcome())
 }
@@ -124,7 +125,7 @@ mod tests {
         let mut facts = healthy();
         with_unit(&mut facts, &[]);
         assert!(finding(&RULE, &facts).host_actions[0].action.starts_with(
-            "in [Service] of /etc/systemd/system/postgresql@15-main.service.d/90-dbdyno.conf: \
+            "in [Service] of /etc/systemd/system/postgresql@15-main.service.d/zz-dbdyno.conf: \
              OOMScoreAdjust=-1000"
         ));
         with_unit(&mut facts, &[("OOMScoreAdjust", "-900")]);

@@ -18,6 +18,8 @@
 //!
 //! ## When it does not apply
 //! Other engines than PostgreSQL (InnoDB with direct I/O bypasses it, MongoDB wants 4 to 16 KiB).
+//! btrfs reads ahead by a size of its own, at least 4 MiB, that is not collected
+//! (/sys/class/bdi/btrfs-*/read_ahead_kb): there it is not assessed.
 //! On rotating disks more is better for scans (2048 to 8192) and less for short transactions; below
 //! 1024 it is not assessed there, since the share of scans is not collected.
 //!
@@ -60,6 +62,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // its disk's.
     let data = need_ref(&host(facts)?.data, "storage of the data directory")?;
     let devices = need_ref(&data.devices, "block devices under the data directory")?;
+    if data.filesystem == "btrfs" {
+        return Err(Outcome::Unknown(
+            "read-ahead of btrfs: not collected, and the disk's is not used".to_owned(),
+        ));
+    }
     if devices.is_empty() {
         return Err(Outcome::NotApplicable(format!(
             "{} shows no block device of its own",
@@ -153,6 +160,17 @@ mod tests {
         });
         let why = not_applicable(&RULE, &facts);
         assert_eq!(why, "zfs shows no block device of its own");
+    }
+
+    #[test]
+    fn btrfs_does_not_read_ahead_as_its_disk_says() {
+        let mut facts = reading_ahead(4096, false);
+        let host = facts.host.as_mut().unwrap();
+        host.data = host.data.clone().map(|mut data| {
+            data.filesystem = "btrfs".to_owned();
+            data
+        });
+        assert!(unknown(&RULE, &facts).starts_with("read-ahead of btrfs"));
     }
 
     #[test]

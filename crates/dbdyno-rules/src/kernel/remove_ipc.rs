@@ -85,6 +85,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ["[Login]", "RemoveIPC=no"],
         )
         .run(["systemctl restart systemd-logind"])
+        .costing("users of the machine may leave shared memory behind")
         .into_outcome())
 }
 

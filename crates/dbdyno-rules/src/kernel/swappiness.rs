@@ -71,10 +71,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
+/// Whether all swap is compressed memory; not knowing counts as no.
+pub(super) fn is_all_zram(memory: &Memory) -> bool {
+    let devices = memory.swap_devices.value().map_or(&[][..], Vec::as_slice);
+    !devices.is_empty() && devices.iter().all(|one| one.starts_with("/dev/zram"))
+}
+
 /// Whether pages go to compressed memory and not to a disk.
 fn compressed(memory: &Memory) -> Option<&'static str> {
-    let devices = memory.swap_devices.value().map_or(&[][..], Vec::as_slice);
-    if !devices.is_empty() && devices.iter().all(|one| one.starts_with("/dev/zram")) {
+    if is_all_zram(memory) {
         return Some("the host swaps to compressed memory (zram)");
     }
     (memory.zswap.get() == Some(true))

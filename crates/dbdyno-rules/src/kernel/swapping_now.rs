@@ -19,7 +19,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! It always applies; without swap only the pressure is looked at.
+//! It always applies; without swap, and where all of it is compressed memory (zram), which is no disk,
+//! only the pressure is looked at.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/accounting/psi.html>
@@ -28,6 +29,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use super::swappiness::is_all_zram;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, humane_number, need, need_ref, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -59,7 +61,9 @@ fn check(facts: &Facts) -> Outcome {
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let mut looks = vec![pressure(host)];
-    if need(&host.memory.swap_total_bytes, "swap size")? > 0 {
+    let has_swap = need(&host.memory.swap_total_bytes, "swap size")? > 0;
+    // What comes back from zram was never on a disk; the wait for it counts as pressure.
+    if has_swap && !is_all_zram(&host.memory) {
         looks.push(swapped_in(host));
         looks.push(swapped_out(host));
     }
@@ -257,6 +261,23 @@ mod tests {
     #[test]
     fn pressure_counts_without_swap_too() {
         finding(&RULE, &pressed(healthy()));
+    }
+
+    #[test]
+    fn compressed_memory_is_no_disk() {
+        let on = |device: &str| {
+            let mut facts = with_swap(15_000, 60.0);
+            let host = facts.host.as_mut().unwrap();
+            host.memory.swap_devices = Fact::known(vec![device.to_owned()], "/proc/swaps");
+            facts
+        };
+        ok(&RULE, &on("/dev/zram0"));
+        let pressed = finding(&RULE, &pressed(on("/dev/zram0")));
+        assert_eq!(
+            pressed.message,
+            "tasks waited for memory in 14.2 % of the last minute"
+        );
+        finding(&RULE, &on("/dev/sda2"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::{Assignment, assignments, last};
+use super::owners::{Assignment, assignments, last, other_form};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 
@@ -108,14 +108,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 
 /// Whether the other form of a limit on dirty pages is assigned too: the one sets the other to 0.
 fn has_other_form(all: &[Assignment], name: &str) -> bool {
-    let other = match name.strip_suffix("_ratio") {
-        Some(stem) => format!("{stem}_bytes"),
-        None => match name.strip_suffix("_bytes") {
-            Some(stem) => format!("{stem}_ratio"),
-            None => return false,
-        },
-    };
-    name.starts_with("vm.dirty") && last(all, &other).is_some()
+    other_form(name).is_some_and(|other| last(all, &other).is_some())
 }
 
 #[cfg(test)]

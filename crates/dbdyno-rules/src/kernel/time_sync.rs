@@ -57,8 +57,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let (message, action) = match sync.daemons.first() {
         None => (
             "no program keeps the host's clock".to_owned(),
-            "install and start chrony: apt install chrony, or dnf install chrony && systemctl \
-             enable --now chronyd"
+            "install and start chrony: apt install chrony; or dnf (zypper) install chrony && \
+             systemctl enable --now chronyd"
                 .to_owned(),
         ),
         Some(daemon) if sync.synchronised.get() == Some(false) => (

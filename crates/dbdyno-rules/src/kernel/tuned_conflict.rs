@@ -3,7 +3,7 @@
 //! ## What it finds
 //! A sysctl that tuned's active profile (with those it includes) and a file of sysctl.d set to
 //! different values; a profile that switches transparent huge pages to `always` or reads more than
-//! 512 KiB ahead under PostgreSQL.
+//! 512 KiB ahead under PostgreSQL. Where all of it is sysctls that the files win, it is only told.
 //!
 //! ## Why it matters
 //! tuned starts late in the boot and writes over what was there. With `reapply_sysctl`, its default,
@@ -20,7 +20,8 @@
 //! None to data.
 //!
 //! ## When it does not apply
-//! Machines without an active profile, and containers.
+//! Machines without an active profile (one of a tuned that neither runs nor is started at boot is not
+//! active), and containers. A profile that says otherwise than a package's file contradicts nobody.
 //!
 //! ## Sources
 //! - <https://github.com/redhat-performance/tuned/blob/master/tuned-main.conf>
@@ -43,6 +44,7 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("tuned_conflict.rs"),
 };
 
+const SYSCTLS: &str = "[sysctl]";
 const MOST_READ_AHEAD_KIB: u64 = 512;
 const DEFAULT_READ_AHEAD_KIB: u64 = 128;
 
@@ -54,6 +56,12 @@ struct Conflict {
     place: String,
     /// What a profile of one's own says instead.
     line: ProfileLine,
+}
+
+impl Conflict {
+    fn is_sysctl(&self) -> bool {
+        self.line.section == SYSCTLS
+    }
 }
 
 fn check(facts: &Facts) -> Outcome {
@@ -97,7 +105,7 @@ fn conflicts(facts: &Facts, host: &Host, tuned: &Tuned, all: &[Assignment]) -> V
     for of_profile in of_tuned(tuned) {
         let of_file = all
             .iter()
-            .rfind(|one| !one.by_tuned && one.name == of_profile.name);
+            .rfind(|one| one.is_line_of_owner() && one.name == of_profile.name);
         let Some(of_file) = of_file.filter(|one| of_profile.changes(&one.value)) else {
             continue;
         };
@@ -112,7 +120,7 @@ fn conflicts(facts: &Facts, host: &Host, tuned: &Tuned, all: &[Assignment]) -> V
             value: of_profile.value,
             place: of_profile.place,
             line: ProfileLine {
-                section: "[sysctl]",
+                section: SYSCTLS,
                 line: format!("{} = {}", of_file.name, of_file.value),
             },
         });
@@ -131,10 +139,15 @@ fn found(facts: &Facts, profile: &str, tuned: &Tuned, conflicts: &[Conflict]) ->
     } else {
         "tuned wins at the next boot, because reapply_sysctl is off"
     };
-    let mut finding = RULE.finding(format!(
-        "tuned's profile {profile} sets {}; {winner}",
-        words.join(", ")
-    ));
+    // What the owner's files make of sysctls holds at each boot.
+    let holds = tuned.reapplies_sysctl && conflicts.iter().all(Conflict::is_sysctl);
+    let severity = if holds { Severity::Info } else { RULE.severity };
+    let mut finding = RULE
+        .finding(format!(
+            "tuned's profile {profile} sets {}; {winner}",
+            words.join(", ")
+        ))
+        .severity(severity);
     for one in conflicts {
         finding = finding.evidence(&one.words, &one.value, &one.place);
     }
@@ -189,7 +202,7 @@ mod tests {
     use super::RULE;
     use crate::kernel::owners::tests::configured;
     use crate::testing::{finding, host, not_applicable, ok, unknown};
-    use dbdyno_model::Fact;
+    use dbdyno_model::{Fact, Severity};
 
     #[test]
     fn two_owners_of_one_sysctl_are_named_with_the_winner() {
@@ -205,6 +218,20 @@ mod tests {
             "/etc/tuned/dbdyno/tuned.conf with [main] include=postgresql; [sysctl] vm.swappiness = \
              1; then: tuned-adm profile dbdyno"
         );
+    }
+
+    #[test]
+    fn files_that_win_at_each_boot_are_only_told() {
+        let conflict = |reapplies| {
+            let facts = configured(
+                &[("vm.swappiness", "1")],
+                &[("sysctl", "vm.swappiness", "30")],
+                reapplies,
+            );
+            finding(&RULE, &facts).severity
+        };
+        assert_eq!(conflict(true), Severity::Info);
+        assert_eq!(conflict(false), Severity::Warn);
     }
 
     /// Of two profiles the one that is activated last would be the only one.
@@ -285,6 +312,7 @@ mod tests {
         assert!(finding.message.contains("transparent_hugepages = always"));
         assert!(finding.message.contains("readahead = 4096 KiB"));
         assert!(finding.message.ends_with("tuned applies them again"));
+        assert_eq!(finding.severity, Severity::Warn);
         let action = &finding.host_actions[0].action;
         assert!(action.contains("[vm] transparent_hugepages = madvise; [disk] readahead = 128"));
     }

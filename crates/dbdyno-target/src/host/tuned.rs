@@ -8,6 +8,11 @@ use super::root::{ReadError, Root};
 use super::sysctl_files::{is_of_interest, sysctl_lines};
 
 const ACTIVE: &str = "/etc/tuned/active_profile";
+/// What has systemd start tuned at boot, and what tuned leaves while it runs.
+const IN_USE: [&str; 2] = [
+    "/etc/systemd/system/multi-user.target.wants/tuned.service",
+    "/run/tuned/tuned.pid",
+];
 const MAIN: &str = "/etc/tuned/tuned-main.conf";
 /// systemd reads it only where sysctl.d links to it.
 const SYSCTL_CONF: &str = "/etc/sysctl.conf";
@@ -62,6 +67,11 @@ pub fn profile(text: &str, file: &str) -> (Vec<String>, Vec<TunedSetting>) {
     (includes, settings)
 }
 
+/// The file with the active profile stays where its owner has switched tuned off.
+fn is_in_use(root: &Root) -> bool {
+    !root.exists("/run/systemd/system") || IN_USE.iter().any(|path| root.exists(path))
+}
+
 pub(super) fn collect(root: &Root) -> Fact<Tuned> {
     let active: Vec<String> = match root.text(ACTIVE) {
         Ok(text) => text.split_whitespace().map(str::to_owned).collect(),
@@ -69,6 +79,7 @@ pub(super) fn collect(root: &Root) -> Fact<Tuned> {
         Err(error) if error.is_missing() && root.exists("/etc") => Vec::new(),
         Err(error) => return Fact::unknown(error.to_string(), ACTIVE),
     };
+    let active = if is_in_use(root) { active } else { Vec::new() };
     let main = root.text(MAIN).unwrap_or_default();
     let sysctl_conf = match root.lossy_text(SYSCTL_CONF) {
         Ok(text) => sysctl_lines(&text, SYSCTL_CONF),
@@ -188,6 +199,30 @@ mod tests {
             .collect();
         assert_eq!(swappiness, ["1"]);
         assert_eq!(tuned.settings.len(), 2);
+    }
+
+    #[test]
+    fn a_profile_of_a_tuned_that_is_switched_off_is_not_active() {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let active = || {
+            let tuned = collect(&Root::new(tree.path()));
+            tuned.value().unwrap().profile.clone()
+        };
+        write("etc/tuned/active_profile", "virtual-guest\n");
+        assert!(active().is_some());
+        std::fs::create_dir_all(tree.path().join("run/systemd/system")).unwrap();
+        assert_eq!(active(), None);
+        write("run/tuned/tuned.pid", "589");
+        assert_eq!(active().as_deref(), Some("virtual-guest"));
+        std::fs::remove_file(tree.path().join("run/tuned/tuned.pid")).unwrap();
+        let wants = "etc/systemd/system/multi-user.target.wants/tuned.service";
+        write(wants, "");
+        assert_eq!(active().as_deref(), Some("virtual-guest"));
     }
 
     #[test]

@@ -161,7 +161,10 @@ pub(super) fn container(root: &Root) -> Fact<bool> {
                 .iter()
                 .rfind(|mount| mount.mount_point == "/")
                 .is_some_and(|mount| mount.filesystem == "overlay");
-            Fact::known(overlay, format!("{MOUNTS} /"))
+            // Machines that are installed from an image have one as well. systemd as the first program
+            // of a container would have left its mark above.
+            let boots = root.exists("/run/systemd/system");
+            Fact::known(overlay && !boots, format!("{MOUNTS} /"))
         }
         Err(why) => Fact::unknown(why, MOUNTS),
     }
@@ -184,6 +187,22 @@ mod tests {
             Some("firecracker")
         );
         assert_eq!(acpi_vendor(b"FACP"), None);
+    }
+
+    #[test]
+    fn a_machine_that_runs_from_an_image_is_no_container() {
+        let tree = tempfile::tempdir().unwrap();
+        let own = tree.path().join("proc/self");
+        std::fs::create_dir_all(&own).unwrap();
+        let mounts = "900 1 0:77 / / ro,relatime - overlay composefs ro,lowerdir=/l\n";
+        std::fs::write(own.join("mountinfo"), mounts).unwrap();
+        let root = Root::new(tree.path());
+        assert_eq!(container(&root).get(), Some(true));
+        let run = tree.path().join("run/systemd");
+        std::fs::create_dir_all(run.join("system")).unwrap();
+        assert_eq!(container(&root).get(), Some(false));
+        std::fs::write(run.join("container"), "docker").unwrap();
+        assert_eq!(container(&root).get(), Some(true));
     }
 
     #[test]
