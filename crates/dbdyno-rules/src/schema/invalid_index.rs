@@ -1,16 +1,17 @@
 //! Indexes that were never finished.
 //!
 //! ## What it finds
-//! Invalid indexes that nobody is building now: what a `CREATE INDEX CONCURRENTLY` or `REINDEX
-//! CONCURRENTLY` left behind when it was broken off.
+//! Invalid indexes that nobody is building or dropping now: what a `CREATE INDEX CONCURRENTLY`,
+//! `REINDEX CONCURRENTLY` or `DROP INDEX CONCURRENTLY` left behind when it was broken off.
 //!
 //! ## Why it matters
-//! No query uses such an index, and every write of the table still keeps it up. A unique one may
-//! refuse rows although it guarantees nothing.
+//! No query uses such an index. Every write of the table still keeps it up, unless its first build
+//! failed, as that of a unique one does on duplicate values. A unique one that is kept up may refuse
+//! rows although it guarantees nothing.
 //!
 //! ## What to do
 //! Build it with `REINDEX INDEX CONCURRENTLY`. One whose name ends in `_ccnew` or `_ccold` is what
-//! a broken rebuild left beside the index itself: drop it.
+//! a broken rebuild left beside the index itself: drop it; likewise one that somebody meant to drop.
 //!
 //! ## Risk
 //! None to data. A unique index that failed on duplicate values fails again until they are gone.
@@ -63,16 +64,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .saturating_sub(building)
         .max(left.len());
     let origin = &postgres.indexes.origin;
+    let written = left.iter().filter(|index| index.ready).count();
+    let kept_up = match written {
+        0 => String::new(),
+        _ => format!(", {written} written with each row all the same"),
+    };
     let mut finding = RULE
         .finding(format!(
-            "{all} index(es) of {} are invalid: written with each row, used by no query; first: {}",
+            "{all} index(es) of {} are invalid: used by no query{kept_up}; first: {}",
             database(postgres),
             name(first)
         ))
         .of_database(postgres);
     for one in left.iter().take(LISTED) {
         let value = format!(
-            "invalid, {} on {}",
+            "{}, {} on {}",
+            if one.ready {
+                "written with each row"
+            } else {
+                "not written: its build failed"
+            },
             humane_bytes(one.size_bytes),
             qualified(&one.schema, &one.table)
         );
@@ -103,7 +114,7 @@ fn mended(index: &Index) -> Statement {
     } else {
         statement(
             format!("REINDEX INDEX CONCURRENTLY {name}"),
-            "builds it; a unique one only where no value is there twice",
+            "builds it; a unique one only where no value is there twice; drop it instead where a drop was broken off",
         )
     }
 }
@@ -125,12 +136,14 @@ mod tests {
     use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
     use dbdyno_model::{Fact, Facts};
 
+    /// One whose first build was done.
     fn invalid(name: &str, building: Option<bool>) -> Index {
         Index {
             schema: "public".into(),
             table: "orders".into(),
             name: name.into(),
             size_bytes: 8192,
+            ready: true,
             building,
             ..Index::default()
         }
@@ -157,7 +170,7 @@ mod tests {
                 invalid("just_now", Some(true)),
             ]),
         );
-        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: written with each row, used by no query; first: public.by_date");
+        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: used by no query, 2 written with each row all the same; first: public.by_date");
         assert_eq!(
             found.statements[0].sql,
             "REINDEX INDEX CONCURRENTLY public.by_date"
@@ -166,6 +179,18 @@ mod tests {
             found.statements[1].sql,
             "DROP INDEX CONCURRENTLY public.by_date_ccnew1"
         );
+    }
+
+    #[test]
+    fn one_that_failed_on_duplicates_is_not_said_to_be_written() {
+        let failed = Index {
+            ready: false,
+            ..invalid("by_number", Some(false))
+        };
+        let found = finding(&RULE, &with(vec![failed]));
+        insta::assert_snapshot!(found.message, @"1 index(es) of database postgres are invalid: used by no query; first: public.by_number");
+        let value = &found.evidence[1].value;
+        assert!(value.starts_with("not written"), "{value}");
     }
 
     #[test]

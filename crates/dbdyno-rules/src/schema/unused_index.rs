@@ -19,11 +19,12 @@
 //!
 //! ## When it does not apply
 //! Indexes of primary keys, unique and exclusion constraints and replica identities are never
-//! listed; nor are those that a foreign key's check would use, or whose expressions give the
-//! planner statistics that it uses without a scan. An index that was made after the reset has had
-//! less time: its age is not recorded. Partitions' indexes come and go with their parent's. From
-//! PostgreSQL 15 on a database counts since it was made, which only `pg_stat_file()` tells: without it
-//! nothing is said.
+//! listed; nor are those that a foreign key's check would use, that `CLUSTER` goes by, or whose
+//! expressions give the planner statistics that it uses without a scan. Nor is one that
+//! `schema.redundant_index` keeps in place of another: once the other is dropped, this one is
+//! scanned. An index that was made after the reset has had less time: its age is not recorded.
+//! Partitions' indexes come and go with their parent's. From PostgreSQL 15 on a database counts since
+//! it was made, which only `pg_stat_file()` tells: without it nothing is said.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW>
@@ -70,6 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .listed
         .iter()
         .filter(|index| is_unused(index) && index.size_bytes >= LEAST_BYTES)
+        .filter(|index| !indexes.listed.iter().any(|other| relies_on(other, index)))
         .collect();
     unused.sort_by_key(|index| (std::cmp::Reverse(index.size_bytes), name(index)));
     let Some(largest) = unused.first() else {
@@ -108,9 +110,18 @@ fn is_unused(index: &Index) -> bool {
         && !index.primary
         && index.constraint.is_none()
         && !index.replica_identity
+        && !index.clustered
         && !index.partition
         && !index.supports_foreign_key
         && !index.has_expressions
+}
+
+/// Whoever drops the one beside which the other is superfluous must not drop that other, too.
+fn relies_on(other: &Index, index: &Index) -> bool {
+    let cover = other.covered_by.as_ref();
+    cover.is_some_and(|cover| cover.index == index.name)
+        && other.schema == index.schema
+        && other.table == index.table
 }
 
 fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Finding {
@@ -144,7 +155,7 @@ fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Fin
             .statement(
                 statement(
                     format!("DROP INDEX CONCURRENTLY {name}"),
-                    "where no replica, and no report that is still to run, needs it",
+                    "where it is not new, and no replica and no report that is still to run needs it",
                 )
                 .costing("plans that would use it are slow until it is built again"),
             )
@@ -161,7 +172,7 @@ mod tests {
     use crate::testing::{
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
-    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
+    use dbdyno_model::postgres::{Cover, Index, Indexes, ReplicationRole};
     use dbdyno_model::{Fact, Facts};
 
     fn unused(name: &str, mib: u64) -> Index {
@@ -211,13 +222,14 @@ mod tests {
 
     #[test]
     fn what_enforces_or_serves_something_is_never_listed() {
-        let change: [fn(&mut Index); 9] = [
+        let change: [fn(&mut Index); 10] = [
             |index| index.scans = 1,
             |index| index.valid = false,
             |index| index.unique = true,
             |index| index.primary = true,
             |index| index.constraint = Some("c".into()),
             |index| index.replica_identity = true,
+            |index| index.clustered = true,
             |index| index.partition = true,
             |index| index.supports_foreign_key = true,
             |index| index.has_expressions = true,
@@ -227,6 +239,23 @@ mod tests {
             change(&mut index);
             ok(&RULE, &with(45.0, vec![index]));
         }
+    }
+
+    /// `by_customer` is scanned and superfluous beside `by_customer_date`, which was never scanned:
+    /// whoever did what each of two rules says would have neither.
+    #[test]
+    fn what_is_to_serve_in_place_of_another_is_never_listed() {
+        let mut short = unused("by_customer", 200);
+        short.scans = 1000;
+        short.covered_by = Some(Cover {
+            index: "by_customer_date".into(),
+            duplicate: false,
+        });
+        let long = unused("by_customer_date", 300);
+        ok(&RULE, &with(45.0, vec![short.clone(), long.clone()]));
+        short.table = "invoices".into();
+        let found = finding(&RULE, &with(45.0, vec![short, long]));
+        assert!(found.message.contains("by_customer_date"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod ages;
+mod covers;
 mod hostile;
 mod replication;
 mod state;
