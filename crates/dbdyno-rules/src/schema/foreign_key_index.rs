@@ -28,7 +28,7 @@ use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
-use crate::scope::{DAY_S, LISTED, ScopeExt, humane_count, on_primary, statistics_of};
+use crate::scope::{DAY_S, LISTED, ScopeExt, humane_count, on_primary, primary_statistics_of};
 use crate::sql::{CostExt, StatementExt, identifiers, qualified, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -72,7 +72,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let is_more = keys.unindexed > keys.listed.len() as u64;
         if !large.is_empty() || is_more {
             // Nothing was deleted: since when? Of those that are not listed, some may be large.
-            statistics_of(postgres, DAY_S, "deletes from parents of large tables")?;
+            primary_statistics_of(postgres, DAY_S, "deletes from parents of large tables")?;
         }
         return Ok(Outcome::Ok);
     };

@@ -32,7 +32,7 @@ use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 use crate::formulas::bloat::fillfactor_for_updates;
 use crate::maintenance::tables;
 use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
-use crate::scope::{DAY_S, LISTED, MINUTE_S, ScopeExt, on_primary, statistics_of};
+use crate::scope::{DAY_S, LISTED, MINUTE_S, ScopeExt, on_primary, primary_statistics_of};
 use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -69,7 +69,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "updates of the tables: not collected".to_owned(),
         ));
     }
-    let age_s = statistics_of(postgres, DAY_S, "updates of the tables")?;
+    let age_s = primary_statistics_of(postgres, DAY_S, "updates of the tables")?;
     let per_minute = |usage: &TableUsage| usage.updated as f64 / age_s * MINUTE_S;
     let mut cold: Vec<(&Table, &TableUsage)> = tables
         .iter()

@@ -24,7 +24,8 @@
 //! `schema.redundant_index` keeps in place of another: once the other is dropped, this one is
 //! scanned. An index that was made after the reset has had less time: its age is not recorded.
 //! Partitions' indexes come and go with their parent's. From PostgreSQL 15 on a database counts since
-//! it was made, which only `pg_stat_file()` tells: without it nothing is said.
+//! it was made, which only `pg_stat_file()` tells: without it nothing is said. What was a standby
+//! counted nothing of its primary's load: its days count from the promotion, by `pg_ls_waldir()`.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW>
@@ -37,7 +38,7 @@ use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 use crate::formulas::MIB;
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{
-    DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, statistics_of,
+    DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, primary_statistics_of,
 };
 use crate::sql::{CostExt, StatementExt, literal, qualified, statement};
 
@@ -77,7 +78,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let Some(largest) = unused.first() else {
         return Ok(Outcome::Ok);
     };
-    let age_s = statistics_of(postgres, LEAST_AGE_S, "indexes without a scan")?;
+    need_ref(
+        &postgres.replication.promotion,
+        "indexes without a scan: whether the server was a standby",
+    )?;
+    let age_s = primary_statistics_of(postgres, LEAST_AGE_S, "indexes without a scan")?;
     let bytes: u64 = unused.iter().map(|index| index.size_bytes).sum();
     let origin = &postgres.indexes.origin;
     let mut finding = RULE
@@ -172,7 +177,7 @@ mod tests {
     use crate::testing::{
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
-    use dbdyno_model::postgres::{Cover, Index, Indexes, ReplicationRole};
+    use dbdyno_model::postgres::{Cover, Index, Indexes, Promotion, ReplicationRole};
     use dbdyno_model::{Fact, Facts};
 
     fn unused(name: &str, mib: u64) -> Index {
@@ -262,6 +267,22 @@ mod tests {
     fn young_statistics_decide_nothing() {
         let why = unknown(&RULE, &with(12.0, vec![unused("i", 300)]));
         insta::assert_snapshot!(why, @"indexes without a scan: the statistics are 12 days old, 30 days are needed");
+    }
+
+    /// Nobody asked it for anything while it followed another.
+    #[test]
+    fn what_was_a_standby_counts_from_its_promotion() {
+        let mut facts = with(45.0, vec![unused("i", 300)]);
+        let promotion = Promotion {
+            age_s: Some(2.0 * 86_400.0),
+        };
+        let origin = "pg_ls_waldir()";
+        postgres(&mut facts).replication.promotion = Fact::known(promotion, origin);
+        let why = unknown(&RULE, &facts);
+        insta::assert_snapshot!(why, @"indexes without a scan: the server was a standby until 2 days ago, 30 days are needed");
+        postgres(&mut facts).replication.promotion = Fact::unknown("permission denied", origin);
+        let why = unknown(&RULE, &facts);
+        assert!(why.contains("was a standby: permission denied"), "{why}");
     }
 
     #[test]
