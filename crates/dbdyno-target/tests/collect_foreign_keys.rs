@@ -89,6 +89,39 @@ fn a_table_whose_pages_nobody_counted_is_as_large_as_its_file() {
 }
 
 #[test]
+fn an_index_on_a_part_of_the_key_is_told_and_what_is_not_enforced_left_out() {
+    const PLANTED: [&str; 8] = [
+        "CREATE TABLE parent (a int, b int, PRIMARY KEY (a, b))",
+        "CREATE TABLE bare (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE TABLE partly (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON partly (b)",
+        "CREATE TABLE included (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON included (a) INCLUDE (b)",
+        "CREATE TABLE wholly (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON wholly (b, a)",
+    ];
+    const FREE: &str =
+        "CREATE TABLE free (a int, b int, FOREIGN KEY (a, b) REFERENCES parent NOT ENFORCED)";
+    for binaries in every_major() {
+        let major = binaries.version.major;
+        let running = Running::start(binaries, &SETTINGS);
+        run(&running, &PLANTED);
+        if major >= 18 {
+            run(&running, &[FREE]);
+        }
+        let keys = foreign_keys(&running);
+        assert_eq!((keys.foreign_keys, keys.unindexed), (4, 3));
+        let listed = keys.listed.iter();
+        let mut partly: Vec<(&str, bool)> = listed
+            .map(|key| (key.table.as_str(), key.partly_indexed))
+            .collect();
+        partly.sort_unstable();
+        let expected = [("bare", false), ("included", true), ("partly", true)];
+        assert_eq!(partly, expected);
+    }
+}
+
+#[test]
 fn one_that_somebody_rewrites_is_not_waited_for() {
     let running = Running::start(binaries(), &SETTINGS);
     plant(&running);

@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! A foreign key on a table of more than 100 MB, or on a partitioned one, whose columns no valid
-//! index begins with, while rows are deleted from the table it refers to.
+//! index begins with, while rows are deleted from the table it refers to. Where an index begins with
+//! one of several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`.
 //!
 //! ## Why it matters
 //! For each row that is deleted from the parent the server looks for rows that refer to it. Without
@@ -18,7 +19,7 @@
 //! ## When it does not apply
 //! Parents whose rows are never deleted and whose keys are never changed. Updates of a parent count
 //! only where they change the key, which is not recorded; deletes from a partitioned parent are
-//! recorded with its partitions and not seen here.
+//! recorded with its partitions and not seen here. A key that is `NOT ENFORCED` is never checked.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-FK>
@@ -63,7 +64,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     // Each deleted row costs a scan of the table.
     hurt.sort_by_key(|key| {
         let read = u128::from(key.parent_deleted) * u128::from(key.table_bytes.unwrap_or(0));
-        (std::cmp::Reverse(read), key.name.clone())
+        (
+            key.partly_indexed,
+            std::cmp::Reverse(read),
+            key.name.clone(),
+        )
     });
     let Some(worst) = hurt.first() else {
         if keys.unmeasured > 0 {
@@ -77,9 +82,19 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     };
     let origin = &postgres.foreign_keys.origin;
+    // Those that are partly indexed come last.
+    let (severity, lacks, looked) = if worst.partly_indexed {
+        (
+            Severity::Info,
+            "no index on all of their columns",
+            "searched a part of",
+        )
+    } else {
+        (RULE.severity, "no index", "scanned")
+    };
     let mut finding = RULE
         .finding(format!(
-            "{} foreign key(s) of large tables have no index: {} rows deleted from {} each scanned {}{}",
+            "{} foreign key(s) of large tables have {lacks}: {} rows deleted from {} each {looked} {}{}",
             hurt.len(),
             humane_count(worst.parent_deleted as f64),
             qualified(&worst.parent_schema, &worst.parent),
@@ -88,10 +103,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 .table_bytes
                 .map_or(String::new(), |bytes| format!(" ({})", humane_bytes(bytes)))
         ))
+        .severity(severity)
         .of_database(postgres);
     for key in hurt.iter().take(LISTED) {
+        let partly = if key.partly_indexed {
+            ", an index begins with one of the columns"
+        } else {
+            ""
+        };
         let value = format!(
-            "{} ({}), {} rows deleted from {}",
+            "{} ({}), {} rows deleted from {}{partly}",
             table(key),
             identifiers(&key.columns),
             key.parent_deleted,
@@ -104,10 +125,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 table(key),
                 identifiers(&key.columns)
             );
-            finding.statement(
-                statement(sql, "a delete from the parent looks its rows up")
-                    .costing("room for the index, and a write for each new row"),
-            )
+            // One index serves every key on the same columns.
+            if finding.statements.iter().any(|given| given.sql == sql) {
+                finding
+            } else {
+                finding.statement(
+                    statement(sql, "a delete from the parent looks its rows up")
+                        .costing("room for the index, and a write for each new row"),
+                )
+            }
         } else {
             finding.host_action(
                 format!(
@@ -154,7 +180,7 @@ mod tests {
     };
     use dbdyno_model::finding::Evidence;
     use dbdyno_model::postgres::{ForeignKeys, ReplicationRole, UnindexedForeignKey};
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Fact, Facts, Severity};
 
     fn key(name: &str, mib: Option<u64>, deleted: u64) -> UnindexedForeignKey {
         UnindexedForeignKey {
@@ -163,6 +189,7 @@ mod tests {
             table: "Lines".into(),
             columns: vec!["order".into(), "part".into()],
             table_bytes: mib.map(|mib| mib << 20),
+            partly_indexed: false,
             parent_schema: "public".into(),
             parent: "orders".into(),
             parent_deleted: deleted,
@@ -195,6 +222,29 @@ mod tests {
         insta::assert_snapshot!(found.message, @r#"1 foreign key(s) of large tables have no index: 12 thousand rows deleted from public.orders each scanned public."Lines" (900 MiB)"#);
         insta::assert_snapshot!(found.statements[0].sql, @r#"CREATE INDEX CONCURRENTLY ON public."Lines" ("order", part)"#);
         assert_eq!(found.statements.len(), 1);
+    }
+
+    #[test]
+    fn one_index_serves_all_keys_on_the_same_columns() {
+        let found = finding(
+            &RULE,
+            &with(vec![key("a", Some(900), 5), key("b", Some(900), 7)]),
+        );
+        assert_eq!(found.statements.len(), 1);
+    }
+
+    /// `(tenant, order)` with an index on `order`: no delete reads the whole table.
+    #[test]
+    fn an_index_on_a_part_of_the_key_is_told_and_makes_it_a_hint() {
+        let mut part = key("part", Some(900), 12_000);
+        part.partly_indexed = true;
+        let found = finding(&RULE, &with(vec![part.clone()]));
+        assert_eq!(found.severity, Severity::Info);
+        insta::assert_snapshot!(found.message, @r#"1 foreign key(s) of large tables have no index on all of their columns: 12 thousand rows deleted from public.orders each searched a part of public."Lines" (900 MiB)"#);
+        let found = finding(&RULE, &with(vec![part, key("none", Some(200), 5)]));
+        assert_eq!(found.severity, Severity::Warn);
+        assert!(found.message.contains("5 rows"), "{}", found.message);
+        assert!(found.evidence[2].value.ends_with("one of the columns"));
     }
 
     #[test]
