@@ -91,7 +91,7 @@ fn for_inserts(postgres: &Postgres, table: &Table) -> Result<Option<Due>, Outcom
         (Some(frozen), Some(pages)) if pages > 0 => 1.0 - frozen as f64 / pages as f64,
         _ => 1.0,
     };
-    let threshold = insert_threshold_rows(base, scale, tables::rows(table), unfrozen);
+    let threshold = insert_threshold_rows(base, scale, tables::rows_for_threshold(table), unfrozen);
     let inserted = inserted as f64;
     let in_s = due_in_s(threshold, inserted, inserted / since);
     Ok(in_s.map(|in_s| Due {
