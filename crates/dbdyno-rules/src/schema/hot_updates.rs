@@ -13,7 +13,8 @@
 //! There are two causes, and from PostgreSQL 16 on the counters tell them apart. Where most of the
 //! other updates went to another page, there is no room: set a `fillfactor` of 80 to 90, which
 //! holds for new pages, and rewrite the table once for the old ones. Otherwise an indexed column is
-//! updated: drop that index, or leave the column out of it.
+//! updated: drop that index, or leave the column out of it. Where both hold, look at the columns
+//! first: room alone makes no update of an indexed one HOT.
 //!
 //! ## Risk
 //! None to data. A lower fillfactor makes the table, and every scan of it, longer by the room left.
@@ -133,7 +134,7 @@ fn judged(finding: Finding, postgres: &Postgres, table: &Table, usage: &TableUsa
         Some(share) if share >= FEW_SHARE && wanted < now => finding.statement(
             statement(
                 format!("ALTER TABLE {name} SET (fillfactor = {wanted})"),
-                "room for new versions on new pages; old ones get it when they are rewritten",
+                "where no indexed column is among those updated: room for new versions on new pages; old ones get it when they are rewritten",
             )
             .costing(format!("{:.0} % more pages to scan", 100.0 * (now / wanted - 1.0))),
         ),
