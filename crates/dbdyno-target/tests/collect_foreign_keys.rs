@@ -85,6 +85,18 @@ fn a_table_whose_pages_nobody_counted_is_as_large_as_its_file() {
         let sizes: Vec<Option<u64>> = keys.listed.iter().map(|key| key.table_bytes).collect();
         let counted = pages("counted") * 8192;
         assert_eq!(sizes, [None, Some(size), Some(counted), Some(0)]);
+        run(
+            &running,
+            &[
+                "INSERT INTO parts SELECT 1 + g % 500 FROM generate_series(1, 9000) g",
+                "ANALYZE part",
+            ],
+        );
+        let keys = foreign_keys(&running).listed;
+        let partitions: Vec<Option<u64>> = keys.iter().map(|key| key.partition_bytes).collect();
+        let part = Some(pages("part") * 8192);
+        assert!(part > Some(200_000));
+        assert_eq!(partitions, [part, None, None, None]);
     }
 }
 

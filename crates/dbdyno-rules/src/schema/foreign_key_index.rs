@@ -1,9 +1,9 @@
 //! Foreign keys that make each delete from the parent read a whole table.
 //!
 //! ## What it finds
-//! A foreign key on a table of more than 100 MB, or on a partitioned one, whose columns no valid
-//! index begins with, while rows are deleted from the table it refers to. Where an index begins with
-//! one of several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`.
+//! A foreign key on a table of more than 100 MB, with its partitions, whose columns no valid index
+//! begins with, while rows are deleted from the table it refers to. Where an index begins with one of
+//! several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`.
 //!
 //! ## Why it matters
 //! For each row that is deleted from the parent the server looks for rows that refer to it. Without
@@ -54,7 +54,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let large: Vec<&UnindexedForeignKey> = keys
         .listed
         .iter()
-        .filter(|key| key.table_bytes.is_none_or(|bytes| bytes > LARGE_BYTES))
+        .filter(|key| bytes(key).is_none_or(|bytes| bytes > LARGE_BYTES))
         .collect();
     let mut hurt: Vec<&UnindexedForeignKey> = large
         .iter()
@@ -63,7 +63,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .collect();
     // Each deleted row costs a scan of the table.
     hurt.sort_by_key(|key| {
-        let read = u128::from(key.parent_deleted) * u128::from(key.table_bytes.unwrap_or(0));
+        let read = u128::from(key.parent_deleted) * u128::from(bytes(key).unwrap_or(0));
         (
             key.partly_indexed,
             std::cmp::Reverse(read),
@@ -99,9 +99,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_count(worst.parent_deleted as f64),
             qualified(&worst.parent_schema, &worst.parent),
             table(worst),
-            worst
-                .table_bytes
-                .map_or(String::new(), |bytes| format!(" ({})", humane_bytes(bytes)))
+            bytes(worst).map_or(String::new(), |bytes| format!(" ({})", humane_bytes(bytes)))
         ))
         .severity(severity)
         .of_database(postgres);
@@ -168,6 +166,11 @@ fn unmeasured(keys: &ForeignKeys) -> String {
     )
 }
 
+/// None where older facts do not tell how large partitions are.
+fn bytes(key: &UnindexedForeignKey) -> Option<u64> {
+    key.table_bytes.or(key.partition_bytes)
+}
+
 fn table(key: &UnindexedForeignKey) -> String {
     qualified(&key.schema, &key.table)
 }
@@ -189,6 +192,7 @@ mod tests {
             table: "Lines".into(),
             columns: vec!["order".into(), "part".into()],
             table_bytes: mib.map(|mib| mib << 20),
+            partition_bytes: None,
             partly_indexed: false,
             parent_schema: "public".into(),
             parent: "orders".into(),
@@ -252,6 +256,17 @@ mod tests {
         let found = finding(&RULE, &with(vec![key("p", None, 5)]));
         assert_eq!(found.statements, []);
         assert!(found.host_actions[0].action.contains("each partition"));
+    }
+
+    #[test]
+    fn a_partitioned_table_is_as_large_as_its_partitions() {
+        let mut parts = key("p", None, 5);
+        parts.partition_bytes = Some(1 << 20);
+        ok(&RULE, &with(vec![parts.clone()]));
+        parts.partition_bytes = Some(900 << 20);
+        let found = finding(&RULE, &with(vec![parts]));
+        assert!(found.message.ends_with("(900 MiB)"), "{}", found.message);
+        assert_eq!(found.statements, []);
     }
 
     #[test]

@@ -59,7 +59,18 @@ SELECT u.conrelid AS table_oid, u.is_uncounted, u.conname::text AS constraint_na
             JOIN pg_am m ON m.oid = i.relam
         WHERE x.indrelid = u.conrelid AND x.indisvalid AND m.amname IN ('btree', 'hash')
             AND x.indpred IS NULL AND x.indkey[0] = ANY (u.conkey)) AS is_partly_indexed,
-    u.table_bytes, pn.nspname::text AS parent_schema, p.relname::text AS parent_name,
+    u.table_bytes, CASE WHEN u.table_bytes IS NULL THEN (
+            WITH RECURSIVE part AS (
+                SELECT h.inhrelid FROM pg_inherits h WHERE h.inhparent = u.conrelid
+                UNION ALL SELECT h.inhrelid
+                FROM part JOIN pg_inherits h ON h.inhparent = part.inhrelid
+            )
+            SELECT coalesce(sum(greatest(r.relpages, (pg_stat_get_live_tuples(r.oid)
+                    + pg_stat_get_dead_tuples(r.oid)) / 50)), 0)::int8
+                * current_setting('block_size')::int8
+            FROM part JOIN pg_class r ON r.oid = part.inhrelid
+        ) END AS partition_bytes,
+    pn.nspname::text AS parent_schema, p.relname::text AS parent_name,
     pg_stat_get_tuples_deleted(p.oid) AS parent_deleted,
     pg_stat_get_tuples_updated(p.oid) AS parent_updated,
     (SELECT count(*) FROM f) AS all_keys, (SELECT count(*) FROM unindexed) AS all_unindexed,
@@ -136,6 +147,7 @@ fn decode(row: &Row) -> Result<UnindexedForeignKey, Error> {
         table: text(row, "table_name")?,
         columns: texts(row, "column_names")?,
         table_bytes: count_or_none(row.try_get("table_bytes")?),
+        partition_bytes: count_or_none(row.try_get("partition_bytes")?),
         partly_indexed: row.try_get("is_partly_indexed")?,
         parent_schema: text(row, "parent_schema")?,
         parent: text(row, "parent_name")?,
