@@ -30,7 +30,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{DAY_S, LISTED, ScopeExt, humane_count, on_primary, primary_statistics_of};
-use crate::sql::{CostExt, StatementExt, identifiers, qualified, statement};
+use crate::sql::{CostExt, StatementExt, concurrent_build, identifiers, qualified};
 
 pub(super) const RULE: Rule = Rule {
     id: "schema.foreign_key_index",
@@ -128,7 +128,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 finding
             } else {
                 finding.statement(
-                    statement(sql, "a delete from the parent looks its rows up")
+                    concurrent_build(postgres, sql, "a delete from the parent looks its rows up")
                         .costing("room for the index, and a write for each new row"),
                 )
             }

@@ -25,12 +25,12 @@
 //! - <https://www.postgresql.org/docs/current/sql-reindex.html#SQL-REINDEX-CONCURRENTLY>
 
 use dbdyno_model::finding::{Confidence, Statement};
-use dbdyno_model::postgres::Index;
+use dbdyno_model::postgres::{Index, Postgres};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{LISTED, ScopeExt, database, in_all, on_primary};
-use crate::sql::{StatementExt, qualified, statement};
+use crate::sql::{StatementExt, concurrent_build, qualified, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "schema.invalid_index",
@@ -89,7 +89,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         );
         finding = finding
             .evidence(name(one), value, origin)
-            .statement(mended(one));
+            .statement(mended(postgres, one));
     }
     if left.iter().any(|index| index.building.is_none()) {
         finding = finding.evidence(
@@ -104,7 +104,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-fn mended(index: &Index) -> Statement {
+fn mended(postgres: &Postgres, index: &Index) -> Statement {
     let name = name(index);
     if is_leftover(&index.name) {
         statement(
@@ -112,7 +112,8 @@ fn mended(index: &Index) -> Statement {
             "a rebuild that was broken off left it; the index itself is another one",
         )
     } else {
-        statement(
+        concurrent_build(
+            postgres,
             format!("REINDEX INDEX CONCURRENTLY {name}"),
             "builds it; a unique one only where no value is there twice; drop it instead where a drop was broken off",
         )
@@ -191,6 +192,16 @@ mod tests {
         insta::assert_snapshot!(found.message, @"1 index(es) of database postgres are invalid: used by no query; first: public.by_number");
         let value = &found.evidence[1].value;
         assert!(value.starts_with("not written"), "{value}");
+    }
+
+    #[test]
+    fn servers_whose_concurrent_builds_miss_rows_are_updated_first() {
+        let mut facts = with(vec![invalid("by_date", Some(false))]);
+        let why = |facts: &Facts| finding(&RULE, facts).statements[0].why.clone();
+        for (version, is_sound) in [(140_003, false), (140_004, true), (130_010, true)] {
+            postgres(&mut facts).version_num = version;
+            assert_eq!(!why(&facts).contains("update to 14.4"), is_sound);
+        }
     }
 
     #[test]
