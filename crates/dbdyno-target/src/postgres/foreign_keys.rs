@@ -21,10 +21,10 @@ const LISTED: usize = 100;
 
 /// An index serves the check when its first columns are the key's in any order; one that leaves
 /// out nothing but nulls does too, since a null refers to no row. Partitions' own constraints are
-/// their parent's, and one that is not enforced, as 18 allows, is never checked. A table that was never vacuumed or analysed has no pages, and its true size costs
-/// opening it: three hundred of those are measured, first those whose parents lose rows, then those of
-/// the most rows, which stand in at 50 a page where nothing else tells. Those left over count only
-/// where the parent loses rows.
+/// their parent's, and one that is not enforced, as 18 allows, is never checked. A table that was
+/// never vacuumed or analysed has no pages, and its true size costs opening it: three hundred of
+/// those are measured, first those whose parents lose rows, then those of the most rows, which stand
+/// in at 50 a page where nothing else tells. Those left over count only where the parent loses rows.
 const SQL: &str = "WITH f AS MATERIALIZED (
     SELECT c.oid, c.conname, c.conrelid, c.confrelid, c.conkey
     FROM pg_constraint c
