@@ -22,7 +22,9 @@
 //! listed; nor are those that a foreign key's check would use, that `CLUSTER` goes by, or whose
 //! expressions give the planner statistics that it uses without a scan. Nor is one that
 //! `schema.redundant_index` keeps in place of another: once the other is dropped, this one is
-//! scanned. An index that was made after the reset has had less time: its age is not recorded.
+//! scanned. An index that was made after the reset has had less time. Its age is not recorded, but
+//! each row that is inserted reads a block of each B-tree: where fewer were read than rows inserted,
+//! that is told, and no statement that drops it is given.
 //! Partitions' indexes come and go with their parent's. From PostgreSQL 15 on a database counts since
 //! it was made, which only `pg_stat_file()` tells: without it nothing is said. What was a standby
 //! counted nothing of its primary's load: its days count from the promotion, by `pg_ls_waldir()`.
@@ -97,7 +99,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .of_database(postgres);
     for one in unused.iter().take(LISTED) {
         let size = humane_bytes(one.size_bytes);
-        finding = finding.evidence(format!("size of {}", name(one)), size, origin);
+        let value = if is_younger(one, postgres) {
+            format!("{size}, made after the statistics began, or after its table was loaded")
+        } else {
+            size
+        };
+        finding = finding.evidence(format!("size of {}", name(one)), value, origin);
     }
     let all = in_all(indexes.unused).max(unused.len());
     let more = all - unused.len().min(LISTED);
@@ -129,6 +136,18 @@ fn relies_on(other: &Index, index: &Index) -> bool {
         && other.table == index.table
 }
 
+/// Older ones read at least a block for each row that was inserted meanwhile.
+fn is_younger(index: &Index, postgres: &Postgres) -> bool {
+    let tables = postgres.tables.value().map_or(&[][..], Vec::as_slice);
+    let usage = tables
+        .iter()
+        .find(|table| table.schema == index.schema && table.name == index.table)
+        .and_then(|table| table.usage.as_ref());
+    index.method == "btree"
+        && !index.partial
+        && usage.is_some_and(|usage| index.blocks_fetched < usage.inserted)
+}
+
 fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Finding {
     let standbys = postgres.activity.value().map(|activity| activity.standbys);
     match standbys {
@@ -150,7 +169,11 @@ fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Fin
             );
         }
     }
-    unused.iter().take(LISTED).fold(finding, |finding, index| {
+    let old = unused
+        .iter()
+        .take(LISTED)
+        .filter(|index| !is_younger(index, postgres));
+    old.fold(finding, |finding, index| {
         let name = name(index);
         finding
             .statement(statement(
@@ -177,7 +200,9 @@ mod tests {
     use crate::testing::{
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
-    use dbdyno_model::postgres::{Cover, Index, Indexes, Promotion, ReplicationRole};
+    use dbdyno_model::postgres::{
+        Cover, Index, Indexes, Promotion, ReplicationRole, Table, TableUsage,
+    };
     use dbdyno_model::{Fact, Facts};
 
     fn unused(name: &str, mib: u64) -> Index {
@@ -200,7 +225,9 @@ mod tests {
             listed,
             ..Indexes::default()
         };
-        postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
+        let server = postgres(&mut facts);
+        server.indexes = Fact::known(indexes, "pg_index");
+        server.tables = Fact::known(Vec::new(), "pg_class");
         facts
     }
 
@@ -223,6 +250,31 @@ mod tests {
         );
         let rest = found.evidence.last().unwrap();
         assert!(rest.value.starts_with("1 more"), "{}", rest.value);
+    }
+
+    /// A million rows were inserted, and the index read a thousand blocks: it was made yesterday.
+    #[test]
+    fn what_is_younger_than_the_statistics_is_not_dropped() {
+        let mut young = unused("i", 300);
+        young.blocks_fetched = 1000;
+        let mut facts = with(45.0, vec![young.clone()]);
+        let table = Table {
+            schema: "public".into(),
+            name: "orders".into(),
+            usage: Some(TableUsage {
+                inserted: 1_000_000,
+                ..TableUsage::default()
+            }),
+            ..Table::default()
+        };
+        postgres(&mut facts).tables = Fact::known(vec![table.clone()], "pg_class");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.statements, []);
+        assert!(found.evidence[1].value.contains("made after"));
+        young.blocks_fetched = 3_000_000;
+        let mut facts = with(45.0, vec![young]);
+        postgres(&mut facts).tables = Fact::known(vec![table], "pg_class");
+        assert_eq!(finding(&RULE, &facts).statements.len(), 2);
     }
 
     #[test]
