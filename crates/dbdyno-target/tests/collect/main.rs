@@ -7,6 +7,7 @@ mod hostile;
 mod replication;
 mod state;
 mod unprivileged;
+mod widths;
 
 use std::time::{Duration, Instant};
 
