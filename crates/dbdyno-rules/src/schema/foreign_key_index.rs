@@ -3,7 +3,8 @@
 //! ## What it finds
 //! A foreign key on a table of more than 100 MB, with its partitions, whose columns no valid index
 //! begins with, while rows are deleted from the table it refers to. Where an index begins with one of
-//! several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`.
+//! several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`. So it is where
+//! less than a row a day is deleted.
 //!
 //! ## Why it matters
 //! For each row that is deleted from the parent the server looks for rows that refer to it. Without
@@ -29,7 +30,9 @@ use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
-use crate::scope::{DAY_S, LISTED, ScopeExt, humane_count, on_primary, primary_statistics_of};
+use crate::scope::{
+    DAY_S, LISTED, ScopeExt, humane_count, on_primary, primary_age_s, primary_statistics_of,
+};
 use crate::sql::{CostExt, StatementExt, concurrent_build, identifiers, qualified};
 
 pub(super) const RULE: Rule = Rule {
@@ -83,14 +86,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let origin = &postgres.foreign_keys.origin;
     // Those that are partly indexed come last.
-    let (severity, lacks, looked) = if worst.partly_indexed {
-        (
-            Severity::Info,
-            "no index on all of their columns",
-            "searched a part of",
-        )
+    let (lacks, looked) = if worst.partly_indexed {
+        ("no index on all of their columns", "searched a part of")
     } else {
-        (RULE.severity, "no index", "scanned")
+        ("no index", "scanned")
+    };
+    let age_s = primary_age_s(postgres);
+    let is_costly = |key: &&UnindexedForeignKey| {
+        let is_daily = age_s.is_none_or(|age_s| key.parent_deleted as f64 * DAY_S >= age_s);
+        !key.partly_indexed && is_daily
+    };
+    let severity = if hurt.iter().any(is_costly) {
+        RULE.severity
+    } else {
+        Severity::Info
     };
     let mut finding = RULE
         .finding(format!(
@@ -249,6 +258,16 @@ mod tests {
         assert_eq!(found.severity, Severity::Warn);
         assert!(found.message.contains("5 rows"), "{}", found.message);
         assert!(found.evidence[2].value.ends_with("one of the columns"));
+    }
+
+    #[test]
+    fn a_few_deletes_in_months_are_a_hint() {
+        let mut facts = with(vec![key("rare", Some(900), 5)]);
+        with_statistics_of_days(&mut facts, 90.0);
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Info);
+        let mut facts = with(vec![key("daily", Some(900), 90)]);
+        with_statistics_of_days(&mut facts, 90.0);
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Warn);
     }
 
     #[test]
