@@ -27,7 +27,7 @@ pub use foreign_key::{ForeignKeys, UnindexedForeignKey};
 pub use index::{Cover, Index, Indexes};
 pub use locale::{CollationUse, DatabaseLocale};
 pub use lock::{LockWait, LockWaits};
-pub use replication::{Archiver, Receiver, Replay, Replication, Sender};
+pub use replication::{Archiver, Promotion, Receiver, Replay, Replication, Sender};
 pub use sequence::{Sequence, SequenceColumn, Sequences};
 pub use statement::{Statements, TrackedStatement};
 pub use table::{TableTotals, TableUsage};

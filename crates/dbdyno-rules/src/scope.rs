@@ -25,7 +25,19 @@ pub(crate) fn statistics_age_s(postgres: &Postgres) -> Option<f64> {
     postgres.database.latest()?.stats_age_s
 }
 
-/// The same, or the outcome that says what could not be judged by counters that young.
+/// Seconds since the counters hold what a primary does: while it was a standby the server counted
+/// what was read from it alone.
+pub(crate) fn primary_age_s(postgres: &Postgres) -> Option<f64> {
+    let age_s = statistics_age_s(postgres)?;
+    Some(promotion_age_s(postgres).map_or(age_s, |promoted_s| age_s.min(promoted_s)))
+}
+
+fn promotion_age_s(postgres: &Postgres) -> Option<f64> {
+    postgres.replication.promotion.value()?.age_s
+}
+
+/// Seconds since the counters of the database began, or the outcome that says what could not be judged
+/// by counters that young.
 pub(crate) fn statistics_of(postgres: &Postgres, least_s: f64, what: &str) -> Result<f64, Outcome> {
     let Some(age_s) = statistics_age_s(postgres) else {
         return Err(Outcome::Unknown(format!(
@@ -33,13 +45,35 @@ pub(crate) fn statistics_of(postgres: &Postgres, least_s: f64, what: &str) -> Re
         )));
     };
     if age_s < least_s {
-        return Err(Outcome::Unknown(format!(
-            "{what}: the statistics are {} old, {} are needed",
-            humane_time(age_s),
-            humane_time(least_s)
-        )));
+        let is = format!("the statistics are {} old", humane_time(age_s));
+        return Err(too_young(what, &is, least_s));
     }
     Ok(age_s)
+}
+
+/// The same of what a primary alone does.
+pub(crate) fn primary_statistics_of(
+    postgres: &Postgres,
+    least_s: f64,
+    what: &str,
+) -> Result<f64, Outcome> {
+    let age_s = statistics_of(postgres, least_s, what)?;
+    let Some(promoted_s) = promotion_age_s(postgres).filter(|since| *since < age_s) else {
+        return Ok(age_s);
+    };
+    if promoted_s < least_s {
+        let is = format!(
+            "the server was a standby until {} ago",
+            humane_time(promoted_s)
+        );
+        return Err(too_young(what, &is, least_s));
+    }
+    Ok(promoted_s)
+}
+
+fn too_young(what: &str, is: &str, least_s: f64) -> Outcome {
+    let needed = humane_time(least_s);
+    Outcome::Unknown(format!("{what}: {is}, {needed} are needed"))
 }
 
 /// Ends a check of what only the primary knows or can change.
@@ -115,6 +149,7 @@ pub(crate) fn in_all(count: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use dbdyno_model::Fact;
+    use dbdyno_model::postgres::Promotion;
 
     use super::*;
     use crate::testing::{healthy, postgres, with_statistics_of_days};
@@ -144,6 +179,27 @@ mod tests {
         let server = facts.postgres.clone().unwrap();
         assert_eq!(statistics_of(&server, DAY_S, "scans"), Ok(3.0 * DAY_S));
         assert_eq!(statistics_age_s(&Postgres::default()), None);
+    }
+
+    #[test]
+    fn what_a_primary_does_counts_from_its_promotion() {
+        let mut facts = healthy();
+        with_statistics_of_days(&mut facts, 40.0);
+        let server = postgres(&mut facts);
+        assert_eq!(primary_age_s(server), Some(40.0 * DAY_S));
+        let promotion = Promotion {
+            age_s: Some(2.0 * DAY_S),
+        };
+        server.replication.promotion = Fact::known(promotion, "pg_ls_waldir()");
+        assert_eq!(primary_age_s(server), Some(2.0 * DAY_S));
+        assert_eq!(statistics_age_s(server), Some(40.0 * DAY_S));
+        let two = primary_statistics_of(server, DAY_S, "updates");
+        assert_eq!(two, Ok(2.0 * DAY_S));
+        let young = primary_statistics_of(server, 30.0 * DAY_S, "scans");
+        let Err(Outcome::Unknown(why)) = young else {
+            panic!()
+        };
+        insta::assert_snapshot!(why, @"scans: the server was a standby until 2 days ago, 30 days are needed");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! SQL that a finding hands to whoever owns the database, with names as the server needs them.
 
 use dbdyno_model::finding::Statement;
+use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Class, Finding, Needs};
 
 /// Adds SQL to a finding, in the order in which it is to be run.
@@ -25,6 +26,21 @@ pub(crate) fn statement(sql: impl Into<String>, why: impl Into<String>) -> State
         needs: Needs::Online,
         gives_up: None,
     }
+}
+
+/// `CREATE INDEX CONCURRENTLY` or `REINDEX … CONCURRENTLY`, with what 14.0 to 14.3 did wrong by it.
+///
+/// Source: <https://www.postgresql.org/docs/release/14.4/>
+pub(crate) fn concurrent_build(
+    postgres: &Postgres,
+    sql: impl Into<String>,
+    why: &str,
+) -> Statement {
+    if (140_000..140_004).contains(&postgres.version_num) {
+        let why = format!("after an update to 14.4, before which the index may miss rows: {why}");
+        return statement(sql, why);
+    }
+    statement(sql, why)
 }
 
 /// Says what a statement costs, and what it needs where that is more than to be run.

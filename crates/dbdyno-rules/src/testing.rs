@@ -1,7 +1,7 @@
 //! Facts that rule tests start from, and the words they assert with.
 
 use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Raid, Storage};
-use dbdyno_model::postgres::Setting;
+use dbdyno_model::postgres::{Promotion, Setting};
 use dbdyno_model::{Fact, Facts, Finding, Outcome};
 
 use crate::Rule;
@@ -61,7 +61,8 @@ pub(crate) fn declare_tpcc(facts: &mut Facts) {
     });
 }
 
-/// Makes the counters as old as that, which is what lets rules trust them.
+/// Makes the counters as old as that, of a server that was never a standby, which is what lets rules
+/// trust them.
 pub(crate) fn with_statistics_of_days(facts: &mut Facts, days: f64) {
     let postgres = postgres(facts);
     let aged = |mut database: dbdyno_model::postgres::Database| {
@@ -77,6 +78,7 @@ pub(crate) fn with_statistics_of_days(facts: &mut Facts, days: f64) {
             wal
         });
     }
+    postgres.replication.promotion = Fact::known(Promotion::default(), "pg_ls_waldir()");
     let checkpoints = &mut postgres.checkpoints;
     for fact in [&mut checkpoints.before, &mut checkpoints.after] {
         *fact = fact.clone().map(|mut all| {

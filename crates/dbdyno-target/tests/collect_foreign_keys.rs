@@ -85,6 +85,51 @@ fn a_table_whose_pages_nobody_counted_is_as_large_as_its_file() {
         let sizes: Vec<Option<u64>> = keys.listed.iter().map(|key| key.table_bytes).collect();
         let counted = pages("counted") * 8192;
         assert_eq!(sizes, [None, Some(size), Some(counted), Some(0)]);
+        run(
+            &running,
+            &[
+                "INSERT INTO parts SELECT 1 + g % 500 FROM generate_series(1, 9000) g",
+                "ANALYZE part",
+            ],
+        );
+        let keys = foreign_keys(&running).listed;
+        let partitions: Vec<Option<u64>> = keys.iter().map(|key| key.partition_bytes).collect();
+        let part = Some(pages("part") * 8192);
+        assert!(part > Some(200_000));
+        assert_eq!(partitions, [part, None, None, None]);
+    }
+}
+
+#[test]
+fn an_index_on_a_part_of_the_key_is_told_and_what_is_not_enforced_left_out() {
+    const PLANTED: [&str; 8] = [
+        "CREATE TABLE parent (a int, b int, PRIMARY KEY (a, b))",
+        "CREATE TABLE bare (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE TABLE partly (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON partly (b)",
+        "CREATE TABLE included (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON included (a) INCLUDE (b)",
+        "CREATE TABLE wholly (a int, b int, FOREIGN KEY (a, b) REFERENCES parent)",
+        "CREATE INDEX ON wholly (b, a)",
+    ];
+    const FREE: &str =
+        "CREATE TABLE free (a int, b int, FOREIGN KEY (a, b) REFERENCES parent NOT ENFORCED)";
+    for binaries in every_major() {
+        let major = binaries.version.major;
+        let running = Running::start(binaries, &SETTINGS);
+        run(&running, &PLANTED);
+        if major >= 18 {
+            run(&running, &[FREE]);
+        }
+        let keys = foreign_keys(&running);
+        assert_eq!((keys.foreign_keys, keys.unindexed), (4, 3));
+        let listed = keys.listed.iter();
+        let mut partly: Vec<(&str, bool)> = listed
+            .map(|key| (key.table.as_str(), key.partly_indexed))
+            .collect();
+        partly.sort_unstable();
+        let expected = [("bare", false), ("included", true), ("partly", true)];
+        assert_eq!(partly, expected);
     }
 }
 

@@ -176,7 +176,8 @@ fn check_indexes(postgres: &Postgres) {
     }
 
     let broken = index(postgres, "broken");
-    assert!(!broken.valid && broken.building == Some(false));
+    // Its build failed on values that were there before: nobody writes to it.
+    assert!(!broken.valid && !broken.ready && broken.building == Some(false));
     let primary = index(postgres, "Täble One_pkey");
     assert!(primary.primary && primary.constraint.is_some() && primary.scans > 0);
     assert_eq!(primary.since_last_scan_s.is_some(), postgres.major() >= 16);

@@ -27,6 +27,11 @@ pub struct UnindexedForeignKey {
     /// By the planner's pages, and where there are none by its file; none for a partitioned table,
     /// which has none of its own.
     pub table_bytes: Option<u64>,
+    /// Of the partitions of a partitioned table together, by the planner's pages or the rows that were
+    /// counted; none for any other.
+    pub partition_bytes: Option<u64>,
+    /// An index begins with one of the columns, and serves as far as that one tells rows apart.
+    pub partly_indexed: bool,
     pub parent_schema: String,
     pub parent: String,
     /// Rows deleted from the parent since the statistics were reset.

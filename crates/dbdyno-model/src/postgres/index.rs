@@ -50,11 +50,16 @@ pub struct Index {
     pub unique: bool,
     pub primary: bool,
     pub valid: bool,
-    /// An index is being built on the table now; none where the role may not see that.
+    /// Each write keeps it up, valid or not: from the first build's end on, which duplicates prevent.
+    pub ready: bool,
+    /// It is being built or dropped now, or another one of the table built; none where the role may
+    /// not see builds.
     pub building: Option<bool>,
     /// A constraint that it enforces, or a foreign key that refers to it.
     pub constraint: Option<String>,
     pub replica_identity: bool,
+    /// `CLUSTER` without a name rewrites the table in its order, and refuses where it is gone.
+    pub clustered: bool,
     /// Part of a partitioned index, with which it comes and goes.
     pub partition: bool,
     /// Its first columns are those of a foreign key of the table.

@@ -15,6 +15,17 @@ pub struct Replication {
     /// Of a standby: how far it has replayed.
     pub replay: Fact<Replay>,
     pub archiver: Fact<Archiver>,
+    pub promotion: Fact<Promotion>,
+}
+
+/// A server counts what is read from it while it is a standby, too, and what its primary did then not
+/// at all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Promotion {
+    /// Seconds since it became a primary; none where it always was one, or is none.
+    pub age_s: Option<f64>,
 }
 
 /// One row of pg_stat_replication; bytes are counted from where the sending server is.

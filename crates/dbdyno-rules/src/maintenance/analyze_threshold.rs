@@ -60,7 +60,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     for table in need_ref(&postgres.tables, "tables")? {
         let scale = tables::own_or_server(postgres, table, "autovacuum_analyze_scale_factor")?;
         // One that did not change at all since it was analysed needs nothing.
-        if tables::rows(table) > LARGE_ROWS
+        if tables::rows_for_threshold(table) > LARGE_ROWS
             && scale >= COARSE_SCALE
             && table.modified_since_analyze > 0
         {
@@ -86,7 +86,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .shows(postgres, "autovacuum_analyze_scale_factor");
     for (table, threshold) in coarse.iter().take(LISTED) {
         let name = tables::name(table);
-        let scale = if tables::rows(table) >= HUGE_ROWS {
+        let scale = if tables::rows_for_threshold(table) >= HUGE_ROWS {
             0.01
         } else {
             0.02

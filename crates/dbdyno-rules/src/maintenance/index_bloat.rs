@@ -34,7 +34,7 @@ use crate::formulas::bloat::{BTREE_FILLFACTOR, btree_leaf_pages};
 use crate::formulas::{GIB, PAGE_BYTES};
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{LISTED, ScopeExt, on_primary};
-use crate::sql::{CostExt, StatementExt, qualified, statement};
+use crate::sql::{CostExt, StatementExt, concurrent_build, qualified};
 
 pub(super) const RULE: Rule = Rule {
     id: "maintenance.index_bloat",
@@ -100,7 +100,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 origin,
             )
             .statement(
-                statement(
+                concurrent_build(
+                    postgres,
                     format!("REINDEX INDEX CONCURRENTLY {name}"),
                     "the same entries in fewer pages",
                 )

@@ -6,7 +6,7 @@ use dbdyno_model::postgres::{Postgres, Table};
 
 use super::tables;
 use crate::formulas::vacuum::{due_in_s, insert_threshold_rows};
-use crate::scope::statistics_age_s;
+use crate::scope::primary_age_s;
 
 /// A rate over less says little of the next hours.
 const LEAST_S: f64 = 600.0;
@@ -60,13 +60,13 @@ pub(super) fn dead_per_s(postgres: &Postgres, table: &Table) -> Option<f64> {
         return Some(table.dead_tuples as f64 / since);
     }
     let usage = table.usage.as_ref()?;
-    let age = statistics_age_s(postgres).filter(|age| *age >= LEAST_S)?;
+    let age = primary_age_s(postgres).filter(|age| *age >= LEAST_S)?;
     Some(usage.updated.saturating_add(usage.deleted) as f64 / age)
 }
 
 /// Counters never reach further back than the statistics do.
 fn since_vacuum_s(postgres: &Postgres, table: &Table) -> Option<f64> {
-    match (table.since_vacuum_s, statistics_age_s(postgres)) {
+    match (table.since_vacuum_s, primary_age_s(postgres)) {
         (Some(since), Some(age)) => Some(since.min(age)),
         (None, Some(age)) if table.never_vacuumed => Some(age),
         (since, _) => since,
@@ -91,7 +91,7 @@ fn for_inserts(postgres: &Postgres, table: &Table) -> Result<Option<Due>, Outcom
         (Some(frozen), Some(pages)) if pages > 0 => 1.0 - frozen as f64 / pages as f64,
         _ => 1.0,
     };
-    let threshold = insert_threshold_rows(base, scale, tables::rows(table), unfrozen);
+    let threshold = insert_threshold_rows(base, scale, tables::rows_for_threshold(table), unfrozen);
     let inserted = inserted as f64;
     let in_s = due_in_s(threshold, inserted, inserted / since);
     Ok(in_s.map(|in_s| Due {

@@ -3,6 +3,8 @@
 use dbdyno_model::Outcome;
 use dbdyno_model::postgres::{Postgres, Table};
 
+use super::autovacuum::is_off;
+use crate::formulas::PAGE_BYTES;
 use crate::formulas::vacuum::threshold_rows;
 use crate::postgres::settings;
 use crate::rule::need_ref;
@@ -35,6 +37,22 @@ pub(super) fn counted_pages(table: &Table) -> Option<u64> {
     table.pages.filter(|pages| *pages > 0)
 }
 
+/// Bytes of the table alone, without indexes and TOAST; with them where nobody has counted its pages.
+pub(crate) fn own_bytes(table: &Table) -> u64 {
+    counted_pages(table).map_or(table.size_bytes, |pages| pages.saturating_mul(PAGE_BYTES))
+}
+
+/// As the server counts for its thresholds: a table that was never counted has no rows, and is due
+/// soon after it got some.
+pub(super) fn rows_for_threshold(table: &Table) -> f64 {
+    table.rows_estimate.unwrap_or(0.0).max(0.0)
+}
+
+/// Whether autovacuum looks at it at all, but for ids that run out.
+pub(super) fn is_taken_up(table: &Table) -> bool {
+    option(table, "autovacuum_enabled").is_none_or(|value| !is_off(value))
+}
+
 /// Dead rows from which autovacuum takes the table up.
 pub(super) fn vacuum_threshold(postgres: &Postgres, table: &Table) -> Result<f64, Outcome> {
     // Exists from 18 on.
@@ -42,7 +60,7 @@ pub(super) fn vacuum_threshold(postgres: &Postgres, table: &Table) -> Result<f64
     Ok(threshold_rows(
         own_or_server(postgres, table, "autovacuum_vacuum_threshold")?,
         own_or_server(postgres, table, "autovacuum_vacuum_scale_factor")?,
-        rows(table),
+        rows_for_threshold(table),
         max,
     ))
 }
@@ -52,7 +70,7 @@ pub(crate) fn analyze_threshold(postgres: &Postgres, table: &Table) -> Result<f6
     Ok(threshold_rows(
         own_or_server(postgres, table, "autovacuum_analyze_threshold")?,
         own_or_server(postgres, table, "autovacuum_analyze_scale_factor")?,
-        rows(table),
+        rows_for_threshold(table),
         None,
     ))
 }
@@ -67,11 +85,11 @@ pub(super) fn own_or_server(
     own.map_or_else(|| settings::number(postgres, name), Ok)
 }
 
-/// Tables past their threshold.
+/// Tables past their threshold that autovacuum is to take up.
 pub(super) fn overdue(postgres: &Postgres) -> Result<Vec<&Table>, Outcome> {
     let mut overdue = Vec::new();
     for table in need_ref(&postgres.tables, "tables")? {
-        if table.dead_tuples as f64 > vacuum_threshold(postgres, table)? {
+        if is_taken_up(table) && table.dead_tuples as f64 > vacuum_threshold(postgres, table)? {
             overdue.push(table);
         }
     }
@@ -92,6 +110,7 @@ pub(super) fn cost_limit(postgres: &Postgres) -> Result<f64, Outcome> {
 mod tests {
     use super::*;
     use crate::testing::healthy;
+    use dbdyno_model::Fact;
 
     fn table(rows: f64, options: &[&str]) -> Table {
         Table {
@@ -113,6 +132,40 @@ mod tests {
             "autovacuum_vacuum_scale_factor=0.5",
         ];
         assert_eq!(threshold(table(1000.0, &own)), 507.0);
+    }
+
+    #[test]
+    fn the_threshold_of_a_table_that_was_never_counted_is_its_base() {
+        let postgres = healthy().postgres.unwrap();
+        let unknown = Table {
+            rows_estimate: None,
+            live_tuples: 1_000_000,
+            ..table(0.0, &[])
+        };
+        assert_eq!(vacuum_threshold(&postgres, &unknown), Ok(50.0));
+        assert_eq!(analyze_threshold(&postgres, &unknown), Ok(50.0));
+    }
+
+    #[test]
+    fn what_autovacuum_leaves_alone_does_not_wait_for_it() {
+        let mut facts = healthy();
+        let due = |options: &[&str]| Table {
+            dead_tuples: 500,
+            ..table(1000.0, options)
+        };
+        let all = vec![due(&[]), due(&["autovacuum_enabled=off"])];
+        crate::testing::postgres(&mut facts).tables = Fact::known(all, "pg_class");
+        let overdue = overdue(facts.postgres.as_ref().unwrap()).unwrap();
+        assert_eq!(overdue.len(), 1);
+    }
+
+    #[test]
+    fn a_table_s_own_bytes_are_its_pages_where_somebody_counted_them() {
+        let mut large = table(1000.0, &[]);
+        large.size_bytes = 1 << 30;
+        assert_eq!(own_bytes(&large), 1 << 30);
+        large.pages = Some(10);
+        assert_eq!(own_bytes(&large), 81_920);
     }
 
     #[test]

@@ -21,13 +21,9 @@ pub fn next_vacuums(facts: &Facts) -> Option<Vec<NextVacuum>> {
 }
 
 fn among(server: &Postgres, listed: &[Table]) -> Vec<NextVacuum> {
-    let is_taken_up = |table: &&Table| {
-        tables::option(table, "autovacuum_enabled")
-            .is_none_or(|value| !super::autovacuum::is_off(value))
-    };
     let mut next: Vec<NextVacuum> = listed
         .iter()
-        .filter(is_taken_up)
+        .filter(|table| tables::is_taken_up(table))
         .filter_map(|table| {
             let schedule = schedule(server, table).ok()?;
             let due = schedule.due?;

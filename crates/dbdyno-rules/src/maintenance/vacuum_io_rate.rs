@@ -19,16 +19,16 @@
 //! None to data. Vacuum takes a larger share of the storage.
 //!
 //! ## When it does not apply
-//! Servers whose tables are vacuumed in time; standbys. What is counted is a lower bound: one page
-//! changed for each dead row, none in the indexes, and only the tables of the connected database
-//! that are read in full. A table with a cost limit or delay of its own leaves the shared limit and
-//! is not counted.
+//! Servers whose tables are vacuumed in time; standbys. What is counted is an estimate: one page of
+//! the table changed for each dead row, or all of them where those are fewer, none in the indexes, and
+//! only the tables of the connected database that are read in full. A table with a cost limit or delay
+//! of its own leaves the shared limit and is not counted, nor is one that autovacuum leaves alone.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-vacuum.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::Postgres;
+use dbdyno_model::postgres::{Postgres, Table};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::schedule::schedule;
@@ -63,8 +63,9 @@ const OTHER_LIMIT: f64 = 400.0;
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     on_primary(postgres, "vacuuming")?;
-    let overdue = tables::overdue(postgres)?;
-    let bytes: u64 = overdue.iter().map(|table| table.size_bytes).sum();
+    let mut overdue = tables::overdue(postgres)?;
+    overdue.retain(|table| !has_own_cost(table));
+    let bytes: u64 = overdue.iter().map(|table| changed_bytes(table)).sum();
     let delay = automatic(
         postgres,
         "autovacuum_vacuum_cost_delay",
@@ -79,7 +80,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let load = load(postgres, rate)?;
     let message = if seconds > LONG_S {
         format!(
-            "{} table(s) with {} wait for vacuum, {:.1} hours of work at {rate:.1} MiB/s of changed pages",
+            "{} table(s) with {} to change wait for vacuum, {:.1} hours of work at {rate:.1} MiB/s of changed pages",
             overdue.len(),
             humane_bytes(bytes),
             seconds / 3600.0
@@ -127,25 +128,32 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 fn load(postgres: &Postgres, rate_mib_s: f64) -> Result<f64, Outcome> {
     let mut work = Vec::new();
     for table in need_ref(&postgres.tables, "tables")? {
-        let has_own_cost = [
-            "autovacuum_vacuum_cost_limit",
-            "autovacuum_vacuum_cost_delay",
-        ]
-        .iter()
-        .any(|name| tables::option(table, name).is_some());
         let schedule = schedule(postgres, table)?;
         let Some(per_s) = schedule.dead_per_s.filter(|per_s| *per_s > 0.0) else {
             continue;
         };
-        if has_own_cost {
+        if has_own_cost(table) || !tables::is_taken_up(table) {
             continue;
         }
-        let by_size = table.size_bytes as f64 / PAGE_BYTES as f64;
-        let pages = tables::counted_pages(table).map_or(by_size, |pages| pages as f64);
+        let pages = tables::own_bytes(table) as f64 / PAGE_BYTES as f64;
         let changed_mib = pages.min(schedule.threshold) * PAGE_BYTES as f64 / MIB as f64;
         work.push((changed_mib / rate_mib_s, schedule.threshold / per_s));
     }
     Ok(utilisation(&work))
+}
+
+/// Pages of the table that vacuum has to change: those without dead rows it only passes, if at all.
+fn changed_bytes(table: &Table) -> u64 {
+    tables::own_bytes(table).min(table.dead_tuples.saturating_mul(PAGE_BYTES))
+}
+
+fn has_own_cost(table: &Table) -> bool {
+    [
+        "autovacuum_vacuum_cost_limit",
+        "autovacuum_vacuum_cost_delay",
+    ]
+    .iter()
+    .any(|name| tables::option(table, name).is_some())
 }
 
 /// −1 stands for the setting of manual vacuums.
@@ -185,9 +193,37 @@ mod tests {
     #[test]
     fn hours_of_backlog_are_found() {
         let finding = finding(&RULE, &waiting(500));
-        insta::assert_snapshot!(finding.message, @"1 table(s) with 500 GiB wait for vacuum, 3.6 hours of work at 39.1 MiB/s of changed pages");
+        insta::assert_snapshot!(finding.message, @"1 table(s) with 500 GiB to change wait for vacuum, 3.6 hours of work at 39.1 MiB/s of changed pages");
         assert_eq!(finding.recommendations.len(), 1);
         assert_eq!(finding.recommendations[0].want, Want::Value("1000".into()));
+    }
+
+    /// As `maintenance.vacuum_threshold` has it: a large table that is due after a million rows.
+    #[test]
+    fn few_dead_rows_of_a_large_table_are_no_hours_of_work() {
+        let mut facts = waiting(500);
+        let mut table = postgres(&mut facts).tables.value().unwrap()[0].clone();
+        table.dead_tuples = 1_100_000;
+        table.options = vec![
+            "autovacuum_vacuum_scale_factor=0.001".into(),
+            "autovacuum_vacuum_threshold=1000".into(),
+        ];
+        postgres(&mut facts).tables = Fact::known(vec![table], "pg_stat_user_tables");
+        ok(&RULE, &facts);
+    }
+
+    #[test]
+    fn what_has_a_limit_of_its_own_or_is_left_alone_does_not_wait() {
+        for option in [
+            "autovacuum_vacuum_cost_limit=2000",
+            "autovacuum_enabled=false",
+        ] {
+            let mut facts = waiting(500);
+            let mut table = postgres(&mut facts).tables.value().unwrap()[0].clone();
+            table.options = vec![option.into()];
+            postgres(&mut facts).tables = Fact::known(vec![table], "pg_stat_user_tables");
+            ok(&RULE, &facts);
+        }
     }
 
     #[test]

@@ -17,15 +17,17 @@
 //!
 //! ## When it does not apply
 //! A slot's catalog horizon holds back the system catalogs alone, and is told as that. A session in
-//! another database holds back shared catalogs at most.
+//! another database holds back shared catalogs at most. What runs on a standby holds its primary's
+//! vacuum back only with `hot_standby_feedback`.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 
 use dbdyno_model::finding::{Confidence, Statement};
-use dbdyno_model::postgres::{HolderKind, Postgres, XminHolder};
+use dbdyno_model::postgres::{HolderKind, Postgres, ReplicationRole, XminHolder};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
+use crate::postgres::settings;
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 use crate::scope::{LISTED, humane_count, humane_time};
 use crate::sql::{CostExt, StatementExt, end_session, end_transaction, literal, statement};
@@ -48,6 +50,13 @@ const OLD_S: f64 = 3600.0;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    if postgres.role.get() == Some(ReplicationRole::Standby)
+        && !settings::flag(postgres, "hot_standby_feedback")?
+    {
+        return Err(Outcome::NotApplicable(
+            "a standby without hot_standby_feedback keeps no vacuum back".to_owned(),
+        ));
+    }
     match postgres.xmin_holders.value() {
         Some(holders) => Ok(by_holder(postgres, holders)),
         None => by_age(postgres),
@@ -207,8 +216,10 @@ fn by_age(postgres: &Postgres) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, ok, postgres, unknown};
-    use dbdyno_model::postgres::{Activity, HolderKind, ReplicationSlot, XminHolder};
+    use crate::testing::{finding, healthy, not_applicable, ok, postgres, set, unknown};
+    use dbdyno_model::postgres::{
+        Activity, HolderKind, ReplicationRole, ReplicationSlot, XminHolder,
+    };
     use dbdyno_model::{Fact, Facts};
 
     fn with_activity(change: impl Fn(&mut Activity)) -> Facts {
@@ -270,6 +281,18 @@ mod tests {
             ]
         );
         assert!(found.statements.iter().all(|one| one.gives_up.is_some()));
+    }
+
+    /// A report on a standby is where the guide sends it.
+    #[test]
+    fn what_runs_on_a_standby_holds_back_by_feedback_alone() {
+        let report = held_by(HolderKind::Session, "4711", 3_500_000, Some(9000.0));
+        let mut facts = with_holders(vec![report]);
+        postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");
+        set(&mut facts, "hot_standby_feedback", "off");
+        not_applicable(&RULE, &facts);
+        set(&mut facts, "hot_standby_feedback", "on");
+        finding(&RULE, &facts);
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! Each sort and hash of each session of that role may take as much.
 //!
 //! ## When it does not apply
-//! Nightly reports that nobody waits for. A sort of many gigabytes spills at any `work_mem`.
+//! Nightly reports that nobody waits for. A sort of many gigabytes spills at any `work_mem`. Builds of
+//! indexes sort within `maintenance_work_mem` and are not counted.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-WORK-MEM>
@@ -26,7 +27,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::TrackedStatement;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::statements::{self, name, share, spilled_bytes_per_call};
+use super::statements::{self, builds_indexes, name, share, spilled_bytes_per_call};
 use crate::formulas::MIB;
 use crate::postgres::settings::SettingEvidence;
 use crate::rule::{FindingExt, Rule, humane_bytes, server, settle};
@@ -59,6 +60,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut spilling: Vec<(&TrackedStatement, f64)> = statements
         .listed
         .iter()
+        .filter(|statement| !builds_indexes(statement))
         .map(|statement| (statement, spilled_bytes_per_call(statement)))
         .filter(|(_, bytes)| *bytes > MUCH_BYTES)
         .collect();
@@ -139,6 +141,23 @@ mod tests {
         assert_eq!(found.statements, [], "alone SET LOCAL does nothing");
         insta::assert_snapshot!(found.host_actions[0].action, @"look at the statement itself; then, in its transaction: SET LOCAL work_mem = '192MB'; or for its role: ALTER ROLE … SET work_mem = '192MB'; it takes as much memory for each sort and hash of each session that sets it");
         assert_eq!(found.recommendations, [], "nothing for the whole server");
+    }
+
+    /// As a restore leaves it behind.
+    #[test]
+    fn builds_of_indexes_take_no_work_mem() {
+        for text in ["CREATE INDEX", "CREATE UNIQUE", "ALTER TABLE", "REINDEX"] {
+            let build = TrackedStatement {
+                text: text.into(),
+                ..sort(100)
+            };
+            ok(&RULE, &with(vec![build]));
+        }
+        let kept = TrackedStatement {
+            text: "CREATE TABLE".into(),
+            ..sort(100)
+        };
+        finding(&RULE, &with(vec![kept]));
     }
 
     #[test]

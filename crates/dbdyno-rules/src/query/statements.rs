@@ -36,6 +36,20 @@ pub(super) fn spilled_bytes_per_call(statement: &TrackedStatement) -> f64 {
     blocks.unwrap_or(0.0) * PAGE_BYTES as f64
 }
 
+/// Commands that build indexes sort within maintenance_work_mem, and not within work_mem.
+pub(super) fn builds_indexes(statement: &TrackedStatement) -> bool {
+    const BUILDERS: [&str; 6] = [
+        "create index",
+        "create unique",
+        "reindex",
+        "alter",
+        "cluster",
+        "vacuum",
+    ];
+    let text = statement.text.to_lowercase();
+    BUILDERS.iter().any(|command| text.starts_with(command))
+}
+
 /// Milliseconds as a person reads them.
 pub(super) fn humane_ms(ms: f64) -> String {
     if ms < 10.0 {

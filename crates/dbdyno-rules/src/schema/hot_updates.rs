@@ -13,7 +13,8 @@
 //! There are two causes, and from PostgreSQL 16 on the counters tell them apart. Where most of the
 //! other updates went to another page, there is no room: set a `fillfactor` of 80 to 90, which
 //! holds for new pages, and rewrite the table once for the old ones. Otherwise an indexed column is
-//! updated: drop that index, or leave the column out of it.
+//! updated: drop that index, or leave the column out of it. Where both hold, look at the columns
+//! first: room alone makes no update of an indexed one HOT.
 //!
 //! ## Risk
 //! None to data. A lower fillfactor makes the table, and every scan of it, longer by the room left.
@@ -32,7 +33,7 @@ use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 use crate::formulas::bloat::fillfactor_for_updates;
 use crate::maintenance::tables;
 use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
-use crate::scope::{DAY_S, LISTED, MINUTE_S, ScopeExt, on_primary, statistics_of};
+use crate::scope::{DAY_S, LISTED, MINUTE_S, ScopeExt, on_primary, primary_statistics_of};
 use crate::sql::{CostExt, StatementExt, statement};
 
 pub(super) const RULE: Rule = Rule {
@@ -69,7 +70,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             "updates of the tables: not collected".to_owned(),
         ));
     }
-    let age_s = statistics_of(postgres, DAY_S, "updates of the tables")?;
+    let age_s = primary_statistics_of(postgres, DAY_S, "updates of the tables")?;
     let per_minute = |usage: &TableUsage| usage.updated as f64 / age_s * MINUTE_S;
     let mut cold: Vec<(&Table, &TableUsage)> = tables
         .iter()
@@ -133,7 +134,7 @@ fn judged(finding: Finding, postgres: &Postgres, table: &Table, usage: &TableUsa
         Some(share) if share >= FEW_SHARE && wanted < now => finding.statement(
             statement(
                 format!("ALTER TABLE {name} SET (fillfactor = {wanted})"),
-                "room for new versions on new pages; old ones get it when they are rewritten",
+                "where no indexed column is among those updated: room for new versions on new pages; old ones get it when they are rewritten",
             )
             .costing(format!("{:.0} % more pages to scan", 100.0 * (now / wanted - 1.0))),
         ),

@@ -1,9 +1,10 @@
 //! Sequences and integer columns that are about to run out of values.
 //!
 //! ## What it finds
-//! A sequence of which more than 70 % is used up, within what its column's type can hold; or one
-//! that ends within 180 days at the rate at which rows were inserted since the statistics were
-//! reset. From 90 %, or 30 days, it is critical.
+//! A sequence of which more than 70 % is used up, within what its column's type can hold; or one of
+//! which more than a quarter is, and that ends within 180 days at the rate at which rows were
+//! inserted since the statistics were reset. From 90 %, or from 70 % where the rest lasts for less
+//! than 30 days, it is critical.
 //!
 //! ## Why it matters
 //! After the last value every insert fails: with `nextval: reached maximum value`, or `integer out
@@ -13,14 +14,16 @@
 //! Where only the sequence is narrow, `ALTER SEQUENCE … AS bigint` is done at once. A narrow column
 //! has to become a `bigint`, and so do the foreign keys that refer to it: a new column filled in
 //! batches by a trigger and swapped in, since `ALTER COLUMN … TYPE` rewrites the table under a
-//! lock.
+//! lock. The sequence of a `serial` stays as narrow as it was, and is widened after its column.
 //!
 //! ## Risk
 //! Programs that keep the value in 32 bits fail on larger ones.
 //!
 //! ## When it does not apply
 //! Sequences that start over. Standbys, on which nothing is to be altered. Columns whose values come
-//! from elsewhere are not seen: nothing but the table itself says how far they are.
+//! from elsewhere are not seen: nothing but the table itself says how far they are. A restore inserts
+//! years of rows in an hour: until the statistics are older than that hour by far, the rate is too
+//! high, and so it is not looked at before a quarter is used up, and makes nothing critical alone.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/datatype-numeric.html#DATATYPE-SERIAL>
@@ -32,7 +35,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
 use crate::scope::{
-    DAY_S, LISTED, ScopeExt, database, humane_count, humane_time, on_primary, statistics_age_s,
+    DAY_S, LISTED, ScopeExt, database, humane_count, humane_time, on_primary, primary_age_s,
 };
 use crate::sql::{CostExt, StatementExt, identifier, qualified, statement};
 
@@ -49,6 +52,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const MUCH_SHARE: f64 = 0.7;
+
+/// Until then rows that a restore brought would pass for a rate; who uses that much in ten days has
+/// thirty more.
+const NOTABLE_SHARE: f64 = 0.25;
 const NEARLY_ALL_SHARE: f64 = 0.9;
 const SOON_S: f64 = 180.0 * DAY_S;
 const VERY_SOON_S: f64 = 30.0 * DAY_S;
@@ -70,9 +77,10 @@ struct Ending<'a> {
 impl Ending<'_> {
     fn severity(&self) -> Option<Severity> {
         let within = |seconds: f64| self.left_s.is_some_and(|left| left < seconds);
-        if self.used > NEARLY_ALL_SHARE || within(VERY_SOON_S) {
+        let is_much = self.used > MUCH_SHARE;
+        if self.used > NEARLY_ALL_SHARE || (is_much && within(VERY_SOON_S)) {
             Some(Severity::Critical)
-        } else if self.used > MUCH_SHARE || within(SOON_S) {
+        } else if is_much || (self.used > NOTABLE_SHARE && within(SOON_S)) {
             Some(Severity::Warn)
         } else {
             None
@@ -84,7 +92,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     on_primary(postgres, "a sequence")?;
     let sequences = need_ref(&postgres.sequences, "sequences")?;
-    let age_s = statistics_age_s(postgres).filter(|age_s| *age_s >= LEAST_AGE_S);
+    let age_s = primary_age_s(postgres).filter(|age_s| *age_s >= LEAST_AGE_S);
     let mut ending: Vec<(Severity, Ending<'_>)> = sequences
         .listed
         .iter()
@@ -115,9 +123,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .keeps_running()
         .of_database(postgres);
     for (_, one) in ending.iter().take(LISTED) {
-        finding = finding
-            .evidence(name(one.sequence), described(one), origin)
-            .statement(widened(one.sequence));
+        finding = finding.evidence(name(one.sequence), described(one), origin);
+        for statement in widened(one.sequence) {
+            finding = finding.statement(statement);
+        }
     }
     if let Some(why) = unread(sequences) {
         finding = finding.evidence("not read", why, origin);
@@ -141,9 +150,11 @@ fn ending(sequence: &Sequence, age_s: Option<f64>) -> Option<Ending<'_>> {
     // Values on the other side of zero have the whole way before them.
     let used = (last / limit).max(0.0);
     let column = sequence.column.as_ref();
+    // Rows that brought their values with them took none.
+    let taken = (last / sequence.increment as f64).max(0.0);
     let per_s = column
         .zip(age_s)
-        .map(|(column, age_s)| column.inserted as f64 / age_s)
+        .map(|(column, age_s)| taken.min(column.inserted as f64) / age_s)
         .filter(|per_s| *per_s > 0.0);
     let steps_left = ((limit - last) / sequence.increment as f64).max(0.0);
     Some(Ending {
@@ -173,23 +184,22 @@ fn described(ending: &Ending<'_>) -> String {
     )
 }
 
-fn widened(sequence: &Sequence) -> Statement {
+fn widened(sequence: &Sequence) -> Vec<Statement> {
+    let end = if sequence.increment < 0 {
+        "NO MINVALUE"
+    } else {
+        "NO MAXVALUE"
+    };
+    let wide_sequence = format!("ALTER SEQUENCE {} AS bigint {end}", name(sequence));
     let column = sequence
         .column
         .as_ref()
         .filter(|column| matches!(column.data_type.as_str(), "smallint" | "integer"));
     let Some(column) = column else {
-        let end = if sequence.increment < 0 {
-            "NO MINVALUE"
-        } else {
-            "NO MAXVALUE"
-        };
-        return statement(
-            format!("ALTER SEQUENCE {} AS bigint {end}", name(sequence)),
-            "no column that it is known to fill is narrower",
-        );
+        let why = "no column that it is known to fill is narrower";
+        return vec![statement(wide_sequence, why)];
     };
-    statement(
+    let wide_column = statement(
         format!(
             "ALTER TABLE {} ALTER COLUMN {} TYPE bigint",
             qualified(&column.schema, &column.table),
@@ -198,7 +208,13 @@ fn widened(sequence: &Sequence) -> Statement {
         "plan it, with every column that refers to it; by a new column, in batches, where the table is large",
     )
     .costing("as it stands it rewrites the table, which nobody can use meanwhile")
-    .needing(Needs::Migration)
+    .needing(Needs::Migration);
+    let mut statements = vec![wide_column];
+    if sequence.data_type != "bigint" {
+        let why = "after its column: only an identity column's sequence follows by itself";
+        statements.push(statement(wide_sequence, why));
+    }
+    statements
 }
 
 /// What was not looked at, and why; sequences beyond 32 bits need no look.
@@ -272,6 +288,10 @@ mod tests {
             "ALTER TABLE public.\"Orders\" ALTER COLUMN id TYPE bigint"
         );
         assert_eq!(found.statements[0].needs, Needs::Migration);
+        assert_eq!(
+            found.statements[1].sql,
+            "ALTER SEQUENCE public.\"Orders_id_seq\" AS bigint NO MAXVALUE"
+        );
         let found = finding(&RULE, &with(vec![sequence(1_600_000_000, "integer", 0)]));
         assert_eq!(found.severity, Severity::Warn);
     }
@@ -289,13 +309,28 @@ mod tests {
     #[test]
     fn the_rate_of_inserts_tells_the_end_where_the_statistics_are_old_enough() {
         // 864 million a day, of 2,147 million.
-        let mut facts = with(vec![sequence(10, "integer", 864_000_000)]);
+        let mut facts = with(vec![sequence(1_200_000_000, "integer", 864_000_000)]);
         ok(&RULE, &facts);
         with_statistics_of_days(&mut facts, 1.0);
         let found = finding(&RULE, &facts);
-        assert_eq!(found.severity, Severity::Critical);
-        insta::assert_snapshot!(found.evidence[1].value, @r#"is at 0 % of 2.1 thousand million for public."Orders".id (integer), enough for 2.5 days of inserts"#);
-        with_statistics_of_days(&mut facts, 100.0);
+        assert_eq!(found.severity, Severity::Warn);
+        insta::assert_snapshot!(found.evidence[1].value, @r#"is at 56 % of 2.1 thousand million for public."Orders".id (integer), enough for 26.3 hours of inserts"#);
+        with_statistics_of_days(&mut facts, 1000.0);
+        ok(&RULE, &facts);
+        let mut facts = with(vec![sequence(1_600_000_000, "integer", 864_000_000)]);
+        with_statistics_of_days(&mut facts, 1.0);
+        assert_eq!(finding(&RULE, &facts).severity, Severity::Critical);
+    }
+
+    #[test]
+    fn what_a_restore_inserted_is_no_rate() {
+        // 400 million rows of years, restored the day before.
+        let mut facts = with(vec![sequence(400_000_000, "integer", 400_000_000)]);
+        with_statistics_of_days(&mut facts, 1.0);
+        ok(&RULE, &facts);
+        // Rows that came with values of their own: the sequence gave fewer in all its days.
+        let mut facts = with(vec![sequence(600_000_000, "integer", 9_000_000_000)]);
+        with_statistics_of_days(&mut facts, 1000.0);
         ok(&RULE, &facts);
     }
 

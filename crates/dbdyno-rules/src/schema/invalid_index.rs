@@ -1,16 +1,17 @@
 //! Indexes that were never finished.
 //!
 //! ## What it finds
-//! Invalid indexes that nobody is building now: what a `CREATE INDEX CONCURRENTLY` or `REINDEX
-//! CONCURRENTLY` left behind when it was broken off.
+//! Invalid indexes that nobody is building or dropping now: what a `CREATE INDEX CONCURRENTLY`,
+//! `REINDEX CONCURRENTLY` or `DROP INDEX CONCURRENTLY` left behind when it was broken off.
 //!
 //! ## Why it matters
-//! No query uses such an index, and every write of the table still keeps it up. A unique one may
-//! refuse rows although it guarantees nothing.
+//! No query uses such an index. Every write of the table still keeps it up, unless its first build
+//! failed, as that of a unique one does on duplicate values. A unique one that is kept up may refuse
+//! rows although it guarantees nothing.
 //!
 //! ## What to do
 //! Build it with `REINDEX INDEX CONCURRENTLY`. One whose name ends in `_ccnew` or `_ccold` is what
-//! a broken rebuild left beside the index itself: drop it.
+//! a broken rebuild left beside the index itself: drop it; likewise one that somebody meant to drop.
 //!
 //! ## Risk
 //! None to data. A unique index that failed on duplicate values fails again until they are gone.
@@ -24,12 +25,12 @@
 //! - <https://www.postgresql.org/docs/current/sql-reindex.html#SQL-REINDEX-CONCURRENTLY>
 
 use dbdyno_model::finding::{Confidence, Statement};
-use dbdyno_model::postgres::Index;
+use dbdyno_model::postgres::{Index, Postgres};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{LISTED, ScopeExt, database, in_all, on_primary};
-use crate::sql::{StatementExt, qualified, statement};
+use crate::sql::{StatementExt, concurrent_build, qualified, statement};
 
 pub(super) const RULE: Rule = Rule {
     id: "schema.invalid_index",
@@ -63,22 +64,32 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .saturating_sub(building)
         .max(left.len());
     let origin = &postgres.indexes.origin;
+    let written = left.iter().filter(|index| index.ready).count();
+    let kept_up = match written {
+        0 => String::new(),
+        _ => format!(", {written} written with each row all the same"),
+    };
     let mut finding = RULE
         .finding(format!(
-            "{all} index(es) of {} are invalid: written with each row, used by no query; first: {}",
+            "{all} index(es) of {} are invalid: used by no query{kept_up}; first: {}",
             database(postgres),
             name(first)
         ))
         .of_database(postgres);
     for one in left.iter().take(LISTED) {
         let value = format!(
-            "invalid, {} on {}",
+            "{}, {} on {}",
+            if one.ready {
+                "written with each row"
+            } else {
+                "not written: its build failed"
+            },
             humane_bytes(one.size_bytes),
             qualified(&one.schema, &one.table)
         );
         finding = finding
             .evidence(name(one), value, origin)
-            .statement(mended(one));
+            .statement(mended(postgres, one));
     }
     if left.iter().any(|index| index.building.is_none()) {
         finding = finding.evidence(
@@ -93,7 +104,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-fn mended(index: &Index) -> Statement {
+fn mended(postgres: &Postgres, index: &Index) -> Statement {
     let name = name(index);
     if is_leftover(&index.name) {
         statement(
@@ -101,9 +112,10 @@ fn mended(index: &Index) -> Statement {
             "a rebuild that was broken off left it; the index itself is another one",
         )
     } else {
-        statement(
+        concurrent_build(
+            postgres,
             format!("REINDEX INDEX CONCURRENTLY {name}"),
-            "builds it; a unique one only where no value is there twice",
+            "builds it; a unique one only where no value is there twice; drop it instead where a drop was broken off",
         )
     }
 }
@@ -125,12 +137,14 @@ mod tests {
     use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
     use dbdyno_model::{Fact, Facts};
 
+    /// One whose first build was done.
     fn invalid(name: &str, building: Option<bool>) -> Index {
         Index {
             schema: "public".into(),
             table: "orders".into(),
             name: name.into(),
             size_bytes: 8192,
+            ready: true,
             building,
             ..Index::default()
         }
@@ -157,7 +171,7 @@ mod tests {
                 invalid("just_now", Some(true)),
             ]),
         );
-        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: written with each row, used by no query; first: public.by_date");
+        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: used by no query, 2 written with each row all the same; first: public.by_date");
         assert_eq!(
             found.statements[0].sql,
             "REINDEX INDEX CONCURRENTLY public.by_date"
@@ -166,6 +180,28 @@ mod tests {
             found.statements[1].sql,
             "DROP INDEX CONCURRENTLY public.by_date_ccnew1"
         );
+    }
+
+    #[test]
+    fn one_that_failed_on_duplicates_is_not_said_to_be_written() {
+        let failed = Index {
+            ready: false,
+            ..invalid("by_number", Some(false))
+        };
+        let found = finding(&RULE, &with(vec![failed]));
+        insta::assert_snapshot!(found.message, @"1 index(es) of database postgres are invalid: used by no query; first: public.by_number");
+        let value = &found.evidence[1].value;
+        assert!(value.starts_with("not written"), "{value}");
+    }
+
+    #[test]
+    fn servers_whose_concurrent_builds_miss_rows_are_updated_first() {
+        let mut facts = with(vec![invalid("by_date", Some(false))]);
+        let why = |facts: &Facts| finding(&RULE, facts).statements[0].why.clone();
+        for (version, is_sound) in [(140_003, false), (140_004, true), (130_010, true)] {
+            postgres(&mut facts).version_num = version;
+            assert_eq!(!why(&facts).contains("update to 14.4"), is_sound);
+        }
     }
 
     #[test]

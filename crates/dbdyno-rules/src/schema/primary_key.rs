@@ -114,6 +114,8 @@ fn serves(index: &Index, table: &Table) -> bool {
         && index.unique
         && index.valid
         && index.constraint.is_none()
+        // That one is to be dropped.
+        && index.covered_by.is_none()
         && !index.partial
         && !index.has_expressions
         && index.method == "btree"
@@ -123,7 +125,7 @@ fn serves(index: &Index, table: &Table) -> bool {
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
-    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole, Table, TableTotals};
+    use dbdyno_model::postgres::{Cover, Index, Indexes, ReplicationRole, Table, TableTotals};
     use dbdyno_model::{Fact, Facts};
 
     fn with(without: u64, tables: Vec<Table>) -> Facts {
@@ -180,8 +182,16 @@ mod tests {
             valid: true,
             ..Index::default()
         };
+        let again = Index {
+            name: "log_id_again".into(),
+            covered_by: Some(Cover {
+                index: "log_id".into(),
+                duplicate: true,
+            }),
+            ..index.clone()
+        };
         let indexes = Indexes {
-            listed: vec![index],
+            listed: vec![again, index],
             ..Indexes::default()
         };
         postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");

@@ -16,9 +16,10 @@
 //! pages. Where that is most of the load, keep both.
 //!
 //! ## When it does not apply
-//! Indexes that enforce a constraint, are a replica identity or belong to a partitioned index are
-//! never listed; a unique index only beside another unique one on the same columns. Included
-//! columns have to be the same.
+//! Indexes that enforce a constraint, are a replica identity, are what `CLUSTER` goes by or belong to
+//! a partitioned index are never listed; a unique index only beside another unique one on the same
+//! columns. Included columns have to be the same, and so have options of methods other than B-tree
+//! and hash.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/indexes-multicolumn.html>

@@ -19,11 +19,15 @@
 //!
 //! ## When it does not apply
 //! Indexes of primary keys, unique and exclusion constraints and replica identities are never
-//! listed; nor are those that a foreign key's check would use, or whose expressions give the
-//! planner statistics that it uses without a scan. An index that was made after the reset has had
-//! less time: its age is not recorded. Partitions' indexes come and go with their parent's. From
-//! PostgreSQL 15 on a database counts since it was made, which only `pg_stat_file()` tells: without it
-//! nothing is said.
+//! listed; nor are those that a foreign key's check would use, that `CLUSTER` goes by, or whose
+//! expressions give the planner statistics that it uses without a scan. Nor is one that
+//! `schema.redundant_index` keeps in place of another: once the other is dropped, this one is
+//! scanned. An index that was made after the reset has had less time. Its age is not recorded, but
+//! each row that is inserted reads a block of each B-tree: where fewer were read than rows inserted,
+//! that is told, and no statement that drops it is given.
+//! Partitions' indexes come and go with their parent's. From PostgreSQL 15 on a database counts since
+//! it was made, which only `pg_stat_file()` tells: without it nothing is said. What was a standby
+//! counted nothing of its primary's load: its days count from the promotion, by `pg_ls_waldir()`.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW>
@@ -36,7 +40,7 @@ use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 use crate::formulas::MIB;
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{
-    DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, statistics_of,
+    DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, primary_statistics_of,
 };
 use crate::sql::{CostExt, StatementExt, literal, qualified, statement};
 
@@ -70,12 +74,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .listed
         .iter()
         .filter(|index| is_unused(index) && index.size_bytes >= LEAST_BYTES)
+        .filter(|index| !indexes.listed.iter().any(|other| relies_on(other, index)))
         .collect();
     unused.sort_by_key(|index| (std::cmp::Reverse(index.size_bytes), name(index)));
     let Some(largest) = unused.first() else {
         return Ok(Outcome::Ok);
     };
-    let age_s = statistics_of(postgres, LEAST_AGE_S, "indexes without a scan")?;
+    need_ref(
+        &postgres.replication.promotion,
+        "indexes without a scan: whether the server was a standby",
+    )?;
+    let age_s = primary_statistics_of(postgres, LEAST_AGE_S, "indexes without a scan")?;
     let bytes: u64 = unused.iter().map(|index| index.size_bytes).sum();
     let origin = &postgres.indexes.origin;
     let mut finding = RULE
@@ -90,7 +99,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .of_database(postgres);
     for one in unused.iter().take(LISTED) {
         let size = humane_bytes(one.size_bytes);
-        finding = finding.evidence(format!("size of {}", name(one)), size, origin);
+        let value = if is_younger(one, postgres) {
+            format!("{size}, made after the statistics began, or after its table was loaded")
+        } else {
+            size
+        };
+        finding = finding.evidence(format!("size of {}", name(one)), value, origin);
     }
     let all = in_all(indexes.unused).max(unused.len());
     let more = all - unused.len().min(LISTED);
@@ -108,9 +122,30 @@ fn is_unused(index: &Index) -> bool {
         && !index.primary
         && index.constraint.is_none()
         && !index.replica_identity
+        && !index.clustered
         && !index.partition
         && !index.supports_foreign_key
         && !index.has_expressions
+}
+
+/// Whoever drops the one beside which the other is superfluous must not drop that other, too.
+fn relies_on(other: &Index, index: &Index) -> bool {
+    let cover = other.covered_by.as_ref();
+    cover.is_some_and(|cover| cover.index == index.name)
+        && other.schema == index.schema
+        && other.table == index.table
+}
+
+/// Older ones read at least a block for each row that was inserted meanwhile.
+fn is_younger(index: &Index, postgres: &Postgres) -> bool {
+    let tables = postgres.tables.value().map_or(&[][..], Vec::as_slice);
+    let usage = tables
+        .iter()
+        .find(|table| table.schema == index.schema && table.name == index.table)
+        .and_then(|table| table.usage.as_ref());
+    index.method == "btree"
+        && !index.partial
+        && usage.is_some_and(|usage| index.blocks_fetched < usage.inserted)
 }
 
 fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Finding {
@@ -134,7 +169,11 @@ fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Fin
             );
         }
     }
-    unused.iter().take(LISTED).fold(finding, |finding, index| {
+    let old = unused
+        .iter()
+        .take(LISTED)
+        .filter(|index| !is_younger(index, postgres));
+    old.fold(finding, |finding, index| {
         let name = name(index);
         finding
             .statement(statement(
@@ -144,7 +183,7 @@ fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Fin
             .statement(
                 statement(
                     format!("DROP INDEX CONCURRENTLY {name}"),
-                    "where no replica, and no report that is still to run, needs it",
+                    "where it is not new, and no replica and no report that is still to run needs it",
                 )
                 .costing("plans that would use it are slow until it is built again"),
             )
@@ -161,7 +200,9 @@ mod tests {
     use crate::testing::{
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
-    use dbdyno_model::postgres::{Index, Indexes, ReplicationRole};
+    use dbdyno_model::postgres::{
+        Cover, Index, Indexes, Promotion, ReplicationRole, Table, TableUsage,
+    };
     use dbdyno_model::{Fact, Facts};
 
     fn unused(name: &str, mib: u64) -> Index {
@@ -184,7 +225,9 @@ mod tests {
             listed,
             ..Indexes::default()
         };
-        postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
+        let server = postgres(&mut facts);
+        server.indexes = Fact::known(indexes, "pg_index");
+        server.tables = Fact::known(Vec::new(), "pg_class");
         facts
     }
 
@@ -209,15 +252,41 @@ mod tests {
         assert!(rest.value.starts_with("1 more"), "{}", rest.value);
     }
 
+    /// A million rows were inserted, and the index read a thousand blocks: it was made yesterday.
+    #[test]
+    fn what_is_younger_than_the_statistics_is_not_dropped() {
+        let mut young = unused("i", 300);
+        young.blocks_fetched = 1000;
+        let mut facts = with(45.0, vec![young.clone()]);
+        let table = Table {
+            schema: "public".into(),
+            name: "orders".into(),
+            usage: Some(TableUsage {
+                inserted: 1_000_000,
+                ..TableUsage::default()
+            }),
+            ..Table::default()
+        };
+        postgres(&mut facts).tables = Fact::known(vec![table.clone()], "pg_class");
+        let found = finding(&RULE, &facts);
+        assert_eq!(found.statements, []);
+        assert!(found.evidence[1].value.contains("made after"));
+        young.blocks_fetched = 3_000_000;
+        let mut facts = with(45.0, vec![young]);
+        postgres(&mut facts).tables = Fact::known(vec![table], "pg_class");
+        assert_eq!(finding(&RULE, &facts).statements.len(), 2);
+    }
+
     #[test]
     fn what_enforces_or_serves_something_is_never_listed() {
-        let change: [fn(&mut Index); 9] = [
+        let change: [fn(&mut Index); 10] = [
             |index| index.scans = 1,
             |index| index.valid = false,
             |index| index.unique = true,
             |index| index.primary = true,
             |index| index.constraint = Some("c".into()),
             |index| index.replica_identity = true,
+            |index| index.clustered = true,
             |index| index.partition = true,
             |index| index.supports_foreign_key = true,
             |index| index.has_expressions = true,
@@ -229,10 +298,43 @@ mod tests {
         }
     }
 
+    /// `by_customer` is scanned and superfluous beside `by_customer_date`, which was never scanned:
+    /// whoever did what each of two rules says would have neither.
+    #[test]
+    fn what_is_to_serve_in_place_of_another_is_never_listed() {
+        let mut short = unused("by_customer", 200);
+        short.scans = 1000;
+        short.covered_by = Some(Cover {
+            index: "by_customer_date".into(),
+            duplicate: false,
+        });
+        let long = unused("by_customer_date", 300);
+        ok(&RULE, &with(45.0, vec![short.clone(), long.clone()]));
+        short.table = "invoices".into();
+        let found = finding(&RULE, &with(45.0, vec![short, long]));
+        assert!(found.message.contains("by_customer_date"));
+    }
+
     #[test]
     fn young_statistics_decide_nothing() {
         let why = unknown(&RULE, &with(12.0, vec![unused("i", 300)]));
         insta::assert_snapshot!(why, @"indexes without a scan: the statistics are 12 days old, 30 days are needed");
+    }
+
+    /// Nobody asked it for anything while it followed another.
+    #[test]
+    fn what_was_a_standby_counts_from_its_promotion() {
+        let mut facts = with(45.0, vec![unused("i", 300)]);
+        let promotion = Promotion {
+            age_s: Some(2.0 * 86_400.0),
+        };
+        let origin = "pg_ls_waldir()";
+        postgres(&mut facts).replication.promotion = Fact::known(promotion, origin);
+        let why = unknown(&RULE, &facts);
+        insta::assert_snapshot!(why, @"indexes without a scan: the server was a standby until 2 days ago, 30 days are needed");
+        postgres(&mut facts).replication.promotion = Fact::unknown("permission denied", origin);
+        let why = unknown(&RULE, &facts);
+        assert!(why.contains("was a standby: permission denied"), "{why}");
     }
 
     #[test]

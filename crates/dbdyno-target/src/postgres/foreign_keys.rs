@@ -21,14 +21,14 @@ const LISTED: usize = 100;
 
 /// An index serves the check when its first columns are the key's in any order; one that leaves
 /// out nothing but nulls does too, since a null refers to no row. Partitions' own constraints are
-/// their parent's. A table that was never vacuumed or analysed has no pages, and its true size costs
-/// opening it: three hundred of those are measured, first those whose parents lose rows, then those of
-/// the most rows, which stand in at 50 a page where nothing else tells. Those left over count only
-/// where the parent loses rows.
+/// their parent's, and one that is not enforced, as 18 allows, is never checked. A table that was
+/// never vacuumed or analysed has no pages, and its true size costs opening it: three hundred of
+/// those are measured, first those whose parents lose rows, then those of the most rows, which stand
+/// in at 50 a page where nothing else tells. Those left over count only where the parent loses rows.
 const SQL: &str = "WITH f AS MATERIALIZED (
     SELECT c.oid, c.conname, c.conrelid, c.confrelid, c.conkey
     FROM pg_constraint c
-    WHERE c.contype = 'f' AND c.conparentid = 0 AND c.conrelid >= 16384
+    WHERE c.contype = 'f' AND c.conparentid = 0 AND c.conrelid >= 16384 AND {enforced}
 ), unindexed AS MATERIALIZED (
     SELECT f.*, CASE WHEN t.relkind <> 'p' THEN greatest(t.relpages,
             (pg_stat_get_live_tuples(t.oid) + pg_stat_get_dead_tuples(t.oid)) / 50)
@@ -39,6 +39,7 @@ const SQL: &str = "WITH f AS MATERIALIZED (
         SELECT FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
             JOIN pg_am m ON m.oid = i.relam
         WHERE x.indrelid = f.conrelid AND x.indisvalid AND m.amname IN ('btree', 'hash')
+            AND x.indnkeyatts >= cardinality(f.conkey)
             AND (x.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey
             AND (x.indpred IS NULL OR (x.indpred::text LIKE '{NULLTEST %:nulltesttype 1 %'
                 AND substring(x.indpred::text FROM ':varattno ([0-9]+)')::int2
@@ -54,7 +55,22 @@ SELECT u.conrelid AS table_oid, u.is_uncounted, u.conname::text AS constraint_na
     (SELECT array_agg(a.attname::text ORDER BY k.place)
         FROM unnest(u.conkey) WITH ORDINALITY AS k(number, place)
         JOIN pg_attribute a ON a.attrelid = u.conrelid AND a.attnum = k.number) AS column_names,
-    u.table_bytes, pn.nspname::text AS parent_schema, p.relname::text AS parent_name,
+    EXISTS (SELECT FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+            JOIN pg_am m ON m.oid = i.relam
+        WHERE x.indrelid = u.conrelid AND x.indisvalid AND m.amname IN ('btree', 'hash')
+            AND x.indpred IS NULL AND x.indkey[0] = ANY (u.conkey)) AS is_partly_indexed,
+    u.table_bytes, CASE WHEN u.table_bytes IS NULL THEN (
+            WITH RECURSIVE part AS (
+                SELECT h.inhrelid FROM pg_inherits h WHERE h.inhparent = u.conrelid
+                UNION ALL SELECT h.inhrelid
+                FROM part JOIN pg_inherits h ON h.inhparent = part.inhrelid
+            )
+            SELECT coalesce(sum(greatest(r.relpages, (pg_stat_get_live_tuples(r.oid)
+                    + pg_stat_get_dead_tuples(r.oid)) / 50)), 0)::int8
+                * current_setting('block_size')::int8
+            FROM part JOIN pg_class r ON r.oid = part.inhrelid
+        ) END AS partition_bytes,
+    pn.nspname::text AS parent_schema, p.relname::text AS parent_name,
     pg_stat_get_tuples_deleted(p.oid) AS parent_deleted,
     pg_stat_get_tuples_updated(p.oid) AS parent_updated,
     (SELECT count(*) FROM f) AS all_keys, (SELECT count(*) FROM unindexed) AS all_unindexed,
@@ -66,13 +82,14 @@ FROM unindexed u JOIN picked ON picked.oid = u.oid
 ORDER BY schema_name, table_name, constraint_name";
 
 /// How many there are where all of them are indexed.
-const ALL: &str = "SELECT count(*) FROM pg_constraint \
-     WHERE contype = 'f' AND conparentid = 0 AND conrelid >= 16384";
+const ALL: &str = "SELECT count(*) FROM pg_constraint c \
+     WHERE contype = 'f' AND conparentid = 0 AND conrelid >= 16384 AND {enforced}";
 
-pub(super) fn read(client: &mut Client, _version: u32) -> Result<ForeignKeys, Error> {
-    let rows = client.query(SQL, &[])?;
+pub(super) fn read(client: &mut Client, version: u32) -> Result<ForeignKeys, Error> {
+    let rows = client.query(&of_version(SQL, version), &[])?;
     let Some(first) = rows.first() else {
-        let all = count(client.query_one(ALL, &[])?.try_get(0)?);
+        let all = client.query_one(&of_version(ALL, version), &[])?;
+        let all = count(all.try_get(0)?);
         return Ok(ForeignKeys {
             foreign_keys: all,
             ..ForeignKeys::default()
@@ -100,6 +117,15 @@ pub(super) fn read(client: &mut Client, _version: u32) -> Result<ForeignKeys, Er
     })
 }
 
+fn of_version(sql: &str, version: u32) -> String {
+    let enforced = if version < 180_000 {
+        "true"
+    } else {
+        "c.conenforced"
+    };
+    sql.replace("{enforced}", enforced)
+}
+
 /// Of the tables whose pages nobody has counted, by their oids; without those that are locked.
 fn read_sizes(client: &mut Client, rows: &[Row]) -> Result<BTreeMap<u32, u64>, Error> {
     let mut oids = BTreeSet::new();
@@ -121,9 +147,26 @@ fn decode(row: &Row) -> Result<UnindexedForeignKey, Error> {
         table: text(row, "table_name")?,
         columns: texts(row, "column_names")?,
         table_bytes: count_or_none(row.try_get("table_bytes")?),
+        partition_bytes: count_or_none(row.try_get("partition_bytes")?),
+        partly_indexed: row.try_get("is_partly_indexed")?,
         parent_schema: text(row, "parent_schema")?,
         parent: text(row, "parent_name")?,
         parent_deleted: count(row.try_get("parent_deleted")?),
         parent_updated: count(row.try_get("parent_updated")?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_servers_are_not_asked_for_what_they_do_not_have() {
+        for sql in [SQL, ALL] {
+            assert!(!of_version(sql, 170_000).contains("conenforced"));
+            assert!(of_version(sql, 180_000).contains("c.conenforced"));
+            // What a predicate looks like in pg_index has a brace of its own.
+            assert!(!of_version(sql, 180_000).contains("{e"));
+        }
+    }
 }

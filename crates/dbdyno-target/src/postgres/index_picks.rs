@@ -19,14 +19,16 @@ pub(super) struct Picked {
 /// 250 at most. Only indexes that share their first column with another one of the table are
 /// compared: as text, since that is how their columns, operator classes, collations and directions
 /// can be compared from the left. What a node tree says of its place in a command is cut out of it
-/// before. What is kept of every index is narrow, so that sorting tens of thousands fits into
+/// before. Those of one key serve the same scans alike where the method is btree or hash (403 and 405),
+/// while options of others decide how well: pages a range of BRIN, the length of a signature, the lists
+/// of vectors. What is kept of every index is narrow, so that sorting tens of thousands fits into
 /// work_mem.
 const SQL: &str = "WITH constrained AS MATERIALIZED (
     SELECT DISTINCT conindid FROM pg_constraint WHERE conindid <> 0
 ), i AS MATERIALIZED (
     SELECT x.indexrelid, x.indrelid, x.indkey[0] AS first_column,
         c.relam, c.relpages, c.relispartition, x.indisunique,
-        x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident,
+        x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident, x.indisclustered,
         x.indisvalid AND x.indisready AND x.indislive AS is_valid,
         pg_stat_get_numscans(x.indexrelid) AS scans
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -38,7 +40,7 @@ const SQL: &str = "WITH constrained AS MATERIALIZED (
 ), unused AS NOT MATERIALIZED (
     SELECT indexrelid, relpages FROM i
     WHERE scans = 0 AND is_valid AND NOT indisunique AND NOT indisexclusion
-        AND NOT indisreplident AND NOT relispartition
+        AND NOT indisreplident AND NOT indisclustered AND NOT relispartition
 ), shapes AS MATERIALIZED (
     SELECT i.*, CASE WHEN x.indnkeyatts = x.indnatts THEN x.indkey::text
             ELSE array_to_string((x.indkey::int2[])[0:x.indnkeyatts - 1], ' ') END || ' ' AS keys,
@@ -51,6 +53,14 @@ const SQL: &str = "WITH constrained AS MATERIALIZED (
             AS expressions,
         regexp_replace(coalesce(x.indpred::text, ''), ':location -?[0-9]+', '', 'g')
             AS predicate,
+        CASE WHEN i.relam IN (403, 405) THEN '' ELSE (
+                SELECT coalesce(c.reloptions::text, '') FROM pg_class c
+                WHERE c.oid = i.indexrelid
+            ) || coalesce((
+                SELECT string_agg(k.attnum::text || k.attoptions::text, ' ' ORDER BY k.attnum)
+                FROM pg_attribute k
+                WHERE k.attrelid = i.indexrelid AND k.attoptions IS NOT NULL
+            ), '') END AS parameters,
         {nulls} AS nulls_not_distinct, k.conindid IS NOT NULL AS is_constrained,
         CASE WHEN i.indisprimary THEN 3 WHEN k.conindid IS NOT NULL THEN 2
             WHEN i.indisunique THEN 1 ELSE 0 END AS worth
@@ -65,7 +75,8 @@ const SQL: &str = "WITH constrained AS MATERIALIZED (
     FROM shapes a JOIN shapes b ON b.indrelid = a.indrelid AND b.relam = a.relam
         AND b.first_column = a.first_column AND b.indexrelid <> a.indexrelid
         JOIN pg_am m ON m.oid = a.relam
-    WHERE NOT a.is_constrained AND NOT a.indisreplident AND NOT a.relispartition
+    WHERE NOT a.is_constrained AND NOT a.indisreplident AND NOT a.indisclustered
+        AND NOT a.relispartition AND b.parameters = a.parameters
         AND starts_with(b.keys, a.keys) AND starts_with(b.classes, a.classes)
         AND starts_with(b.collations, a.collations) AND starts_with(b.directions, a.directions)
         AND b.predicate = a.predicate

@@ -45,13 +45,18 @@ impl Found {
     }
 }
 
-/// The picked ones in full; one that is gone by now is left out.
+/// The picked ones in full; one that is gone by now is left out. Vacuum and statements lock an index
+/// less than whoever builds or drops it concurrently, which no view shows of a drop.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
 ), building AS MATERIALIZED (
     SELECT relid FROM pg_stat_progress_create_index
     WHERE relid IS NOT NULL AND datname = current_database()
+    UNION ALL SELECT relation FROM pg_locks
+    WHERE locktype = 'relation' AND granted AND relation = ANY ($1::oid[])
+        AND mode IN ('ShareUpdateExclusiveLock', 'AccessExclusiveLock')
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 ), constrained AS MATERIALIZED (
     SELECT conindid, min(conname::text) AS constraint_name
     FROM pg_constraint WHERE conindid = ANY ($1::oid[]) GROUP BY conindid
@@ -71,8 +76,10 @@ SELECT x.indrelid AS table_oid, n.nspname::text AS schema_name, t.relname::text 
     pg_stat_get_blocks_fetched(x.indexrelid) AS blocks_fetched,
     pg_stat_get_blocks_hit(x.indexrelid) AS blocks_hit,
     x.indisunique, x.indisprimary, x.indisvalid AND x.indisready AND x.indislive AS is_valid,
-    x.indrelid IN (SELECT relid FROM building) AS is_building,
-    k.constraint_name, x.indisreplident, c.relispartition,
+    x.indisready AND x.indislive AS is_ready,
+    x.indrelid IN (SELECT relid FROM building)
+        OR x.indexrelid IN (SELECT relid FROM building) AS is_building,
+    k.constraint_name, x.indisreplident, x.indisclustered, c.relispartition,
     EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = x.indrelid
         AND (x.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey) AS supports_foreign_key,
     x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS is_partial,
@@ -162,9 +169,11 @@ fn decode(row: &Row, version: u32, sees_builds: bool) -> Result<Listed, Error> {
         unique: row.try_get("indisunique")?,
         primary: row.try_get("indisprimary")?,
         valid: row.try_get("is_valid")?,
+        ready: row.try_get("is_ready")?,
         building: sees_builds.then_some(building),
         constraint: text_or_none(row, "constraint_name")?,
         replica_identity: row.try_get("indisreplident")?,
+        clustered: row.try_get("indisclustered")?,
         partition: row.try_get("relispartition")?,
         supports_foreign_key: row.try_get("supports_foreign_key")?,
         has_expressions: row.try_get("has_expressions")?,

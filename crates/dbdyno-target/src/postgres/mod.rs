@@ -20,6 +20,7 @@ mod io;
 mod locales;
 mod locks;
 mod managed;
+mod promotion;
 mod query_text;
 mod reader;
 mod senders;
@@ -179,6 +180,7 @@ fn replication(
         receiver,
         replay,
         archiver: archiver::read(reader)?,
+        promotion: promotion::read(reader)?,
     })
 }
 

@@ -14,7 +14,8 @@ pub(super) const SUBJECT: Subject = Subject::new(
 /// A sequence's value can only be read from the sequence itself, and pg_sequences would lock each
 /// one above AccessShare until the statement ends. So only those are read whose end, or whose
 /// column's end, lies within 32 bits, and of these the thousand on the tables with the most rows,
-/// living or ever inserted. One without a table counts as one of a million rows.
+/// living or ever inserted. One without a table counts as one of a million rows, and so does that of a
+/// partitioned table, whose rows are counted with its partitions.
 const SQL: &str = "WITH locked AS MATERIALIZED (
     SELECT relation FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock'
@@ -31,7 +32,8 @@ const SQL: &str = "WITH locked AS MATERIALIZED (
             ELSE greatest(q.seqmin, CASE a.atttypid
                 WHEN 'int2'::regtype THEN -32768 WHEN 'int4'::regtype THEN -2147483648 END)
             END AS last_possible,
-        coalesce(greatest(t.reltuples, pg_stat_get_tuples_inserted(t.oid)), 1000000) AS weight
+        coalesce(greatest(t.reltuples, pg_stat_get_tuples_inserted(t.oid),
+            CASE t.relkind WHEN 'p' THEN 1000000 END), 1000000) AS weight
     FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid AND c.relpersistence <> 't'
         LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = q.seqrelid
             AND d.objsubid = 0 AND d.refclassid = 'pg_class'::regclass

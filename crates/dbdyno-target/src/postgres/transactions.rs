@@ -16,7 +16,8 @@ const HOLDERS: Subject = Subject::new(
 );
 pub(super) const IDS: Subject = Subject::new("postgres.transaction_ids", "pg_current_snapshot()");
 
-/// A session in a transaction that wrote has an id of its own even while it has no snapshot.
+/// A session in a transaction that wrote has an id of its own even while it has no snapshot. One that
+/// runs VACUUM keeps no rows and hardly a lock.
 const OPEN_SQL: &str = "SELECT pid, coalesce(datname::text, '') AS database,
     coalesce(usename::text, '') AS role_name, coalesce(application_name, '') AS application,
     coalesce(state, '') AS state,
@@ -26,10 +27,13 @@ const OPEN_SQL: &str = "SELECT pid, coalesce(datname::text, '') AS database,
     wait_event_type || ': ' || wait_event AS waits_for, {query_id} AS query_id
 FROM pg_stat_activity
 WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
 ORDER BY xact_start LIMIT 20";
 
-/// Vacuum itself and a slot that is lost hold nothing back, a parallel worker what its leader does, and
-/// a walsender is told as its standby or slot.
+/// A vacuum, whoever runs it, and a slot that is lost hold nothing back, a parallel worker what its leader
+/// does, and a walsender is told as its standby or slot.
+///
+/// Source: `PROC_IN_VACUUM` in `ComputeXidHorizons()` of PostgreSQL
 const HOLDERS_SQL: &str = "SELECT kind, name, who, xid_age, held_s, database, catalogs_only
 FROM (
     SELECT 'session' AS kind, pid::text AS name,
@@ -39,6 +43,7 @@ FROM (
         datname::text AS database, false AS catalogs_only
     FROM pg_stat_activity WHERE pid <> pg_backend_pid()
         AND backend_type NOT IN ('autovacuum worker', 'parallel worker', 'walsender')
+        AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
     UNION ALL SELECT 'prepared', gid, coalesce(owner::text, ''), age(transaction)::int8,
         extract(epoch FROM clock_timestamp() - prepared)::float8, database::text, false
     FROM pg_prepared_xacts

@@ -74,13 +74,15 @@ fn data_bytes(columns: &[Column]) -> Option<f64> {
     (!columns.is_empty()).then_some(end)
 }
 
-/// Two statements for all tables: pg_stats shows a role only the columns it may select.
+/// Two statements for all tables, without columns that 18 computes when they are read: those take no
+/// room, and have no statistics. pg_stats shows a role only the columns it may select.
 pub(super) fn read(client: &mut Client, tables: &[u32]) -> Result<Widths, Error> {
     const COLUMNS: &str = "SELECT a.attrelid, n.nspname::text, c.relname::text, a.attname::text, \
              a.attnum, a.attlen, a.attalign::text \
          FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
          WHERE a.attrelid = ANY($1) AND a.attnum > 0 AND NOT a.attisdropped \
+             AND a.attgenerated <> 'v' \
          ORDER BY a.attrelid, a.attnum";
     let rows = client.query(COLUMNS, &[&tables])?;
     let mut names = Vec::with_capacity(rows.len());

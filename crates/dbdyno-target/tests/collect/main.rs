@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod ages;
+mod covers;
 mod hostile;
 mod replication;
 mod state;
 mod unprivileged;
+mod widths;
 
 use std::time::{Duration, Instant};
 

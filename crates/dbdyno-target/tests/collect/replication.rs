@@ -2,6 +2,7 @@
 
 use dbdyno_model::postgres::ReplicationRole;
 use dbdyno_testing::{Running, every_major};
+use postgres::Client;
 
 use crate::{facts, wait_until};
 
@@ -76,6 +77,24 @@ fn both_ends_of_a_stream_tell_how_far_they_are() {
             .unwrap();
         let paused = facts(&mut follower).replication.replay;
         assert_ne!(paused.value().unwrap().pause, "not paused");
+    }
+}
+
+fn promoted_s(client: &mut Client) -> Option<f64> {
+    facts(client).replication.promotion.value().unwrap().age_s
+}
+
+#[test]
+fn what_was_a_standby_tells_since_when_it_is_none() {
+    for binaries in every_major() {
+        let (primary, standby) = Running::start(binaries, &[]).with_standby(&[], &[]);
+        let mut client = standby.client();
+        assert_eq!(promoted_s(&mut client), None);
+        client.batch_execute("SELECT pg_promote()").unwrap();
+        wait_until(&mut client, "SELECT NOT pg_is_in_recovery()");
+        let age_s = promoted_s(&mut client).unwrap();
+        assert!((-1.0..60.0).contains(&age_s), "{age_s}");
+        assert_eq!(promoted_s(&mut primary.client()), None);
     }
 }
 

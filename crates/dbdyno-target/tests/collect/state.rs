@@ -1,7 +1,7 @@
 //! Sessions that wait, text that sorts by an old library, who may connect, and what the clock costs.
 
 use dbdyno_model::postgres::Reach;
-use dbdyno_testing::{Running, every_major};
+use dbdyno_testing::{Running, binaries, every_major};
 
 use crate::{facts, wait_until};
 
@@ -46,6 +46,37 @@ fn sessions_that_wait_are_seen_and_the_clock_is_measured() {
         assert_eq!(here.sessions.is_some(), major >= 14);
         assert_eq!(here.conflicts(), 0);
     }
+}
+
+/// It has a snapshot's xmin like any session, which vacuum passes over.
+#[test]
+fn a_vacuum_that_somebody_runs_keeps_nothing() {
+    let running = Running::start(binaries(), &[("autovacuum", "off")]);
+    let mut client = running.client();
+    for statement in [
+        "CREATE TABLE t (a int, filler text)",
+        "INSERT INTO t SELECT g, repeat('x', 900) FROM generate_series(1, 4000) g",
+    ] {
+        client.batch_execute(statement).unwrap();
+    }
+    let mut slow = running.client();
+    slow.batch_execute("SET vacuum_cost_delay = '100ms'")
+        .unwrap();
+    slow.batch_execute("SET vacuum_cost_limit = 1").unwrap();
+    let vacuum = std::thread::spawn(move || slow.batch_execute("VACUUM t").is_err());
+    wait_until(
+        &mut client,
+        "SELECT count(*) = 1 FROM pg_stat_progress_vacuum",
+    );
+    let told = facts(&mut client);
+    client
+        .batch_execute("SELECT pg_cancel_backend(pid) FROM pg_stat_progress_vacuum")
+        .unwrap();
+    assert!(vacuum.join().unwrap(), "it was at work until then");
+    let open = told.open_transactions.value().unwrap();
+    assert!(open.is_empty(), "{open:?}");
+    let holders = told.xmin_holders.value().unwrap();
+    assert!(holders.is_empty(), "{holders:?}");
 }
 
 #[test]
