@@ -67,6 +67,8 @@ pub struct Postgres {
     pub xmin_holders: Fact<Vec<XminHolder>>,
     pub lock_waits: Fact<LockWaits>,
     pub extensions: Fact<Vec<Extension>>,
+    /// Of those that rules ask for, the ones that the server finds among its files, created or not.
+    pub available_extensions: Fact<Vec<String>>,
     pub databases: Fact<Vec<DatabaseAge>>,
     pub locales: Fact<Vec<DatabaseLocale>>,
     /// Collations in use, in the connected database.

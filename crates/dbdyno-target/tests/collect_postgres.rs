@@ -215,6 +215,8 @@ fn check_state(postgres: &Postgres) {
             .iter()
             .any(|extension| extension.name == "plpgsql")
     );
+    let available = postgres.available_extensions.value().unwrap();
+    assert_eq!(available, &["pg_stat_statements"]);
     assert!(postgres.databases.value().unwrap().len() >= 3);
     let activity = postgres.activity.value().unwrap();
     assert_eq!(

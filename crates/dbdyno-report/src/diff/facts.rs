@@ -55,7 +55,7 @@ impl Part {
 
     fn of_server(path: &str) -> Self {
         match first(path) {
-            "version" | "extensions" => Self::ServerVersion,
+            "version" | "extensions" | "available_extensions" => Self::ServerVersion,
             "tables" | "table_totals" | "indexes" | "foreign_keys" | "sequences" | "databases"
             | "slots" | "tablespaces" => Self::ServerObjects,
             _ => Self::ServerOther,

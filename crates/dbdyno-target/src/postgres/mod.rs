@@ -125,6 +125,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     let watched = watched::open(&mut reader)?;
     (postgres.role, postgres.started_at) = version::read_role_and_start(&mut reader)?;
     postgres.extensions = reader.read(&extensions::SUBJECT, extensions::read)?;
+    postgres.available_extensions = reader.read(&extensions::AVAILABLE, extensions::available)?;
     postgres.databases = reader.read(&ages::SUBJECT, ages::read)?;
     postgres.tablespaces = reader.read(&tablespaces::SUBJECT, tablespaces::read)?;
     postgres.locales = reader.read(&locales::DATABASES, locales::read_databases)?;

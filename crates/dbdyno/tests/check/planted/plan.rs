@@ -37,10 +37,6 @@ const LEFT: &[(&str, &str)] = &[
         "fewer connections take a pool before the server, or clients would be turned away",
     ),
     (
-        "postgres.observability",
-        "pg_stat_statements comes with a package: where it is missing, the server would not start",
-    ),
-    (
         "postgres.password_encryption",
         "passwords have to be set anew by those who know them",
     ),
