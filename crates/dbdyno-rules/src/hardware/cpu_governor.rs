@@ -142,9 +142,7 @@ fn under_powersave(
         .all(|driver| SELF_SCALING.contains(&driver.as_str()));
     let finding = if scales_itself {
         let preferences = need_ref(&host.energy_preferences, "energy_performance_preference")?;
-        let slow = preferences
-            .iter()
-            .find(|preference| !is_fast(preference));
+        let slow = preferences.iter().find(|preference| !is_fast(preference));
         let Some(slow) = slow else {
             return Ok(None);
         };

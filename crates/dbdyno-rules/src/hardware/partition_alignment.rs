@@ -186,9 +186,7 @@ fn off_its_disk(partition: &BlockDevice) -> Outcome {
         &partition.alignment_offset_bytes.origin,
     )
     .host_action(
-        format!(
-            "make {name} anew where `parted --align optimal` puts it, and restore the data"
-        ),
+        format!("make {name} anew where `parted --align optimal` puts it, and restore the data"),
         Needs::Migration,
     )
     .into_outcome()

@@ -242,8 +242,16 @@ mod tests {
         let memory = &mut facts.host.as_mut().unwrap().memory;
         memory.available_bytes = Fact::known(6 << 30, "/proc/meminfo MemAvailable");
         let actions = finding(&RULE, &facts).host_actions;
-        assert!(actions[0].action.starts_with("stop the server before the next step"));
-        assert!(actions[0].action.contains("8.2 GiB more are reserved and 6 GiB are available"));
+        assert!(
+            actions[0]
+                .action
+                .starts_with("stop the server before the next step")
+        );
+        assert!(
+            actions[0]
+                .action
+                .contains("8.2 GiB more are reserved and 6 GiB are available")
+        );
         assert!(actions[1].action.starts_with("vm.nr_hugepages = 4213 in"));
     }
 

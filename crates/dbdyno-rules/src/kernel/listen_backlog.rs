@@ -229,7 +229,10 @@ mod tests {
             let facts = with(5, limit);
             assert!(lines(&facts).is_empty());
             let action = finding(&RULE, &facts).host_actions.remove(0).action;
-            assert!(action.contains("its queue holds twice that, 200"), "{action}");
+            assert!(
+                action.contains("its queue holds twice that, 200"),
+                "{action}"
+            );
         }
         let mut facts = with(5, 65_535);
         process(&mut facts, |process| {

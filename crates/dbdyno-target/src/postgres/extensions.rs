@@ -6,10 +6,8 @@ use dbdyno_model::postgres::Extension;
 use super::reader::Subject;
 
 pub(super) const SUBJECT: Subject = Subject::new("postgres.extensions", "pg_extension");
-pub(super) const AVAILABLE: Subject = Subject::new(
-    "postgres.available_extensions",
-    "pg_available_extensions",
-);
+pub(super) const AVAILABLE: Subject =
+    Subject::new("postgres.available_extensions", "pg_available_extensions");
 
 pub(super) fn read(client: &mut Client, _version: u32) -> Result<Vec<Extension>, Error> {
     const SQL: &str = "SELECT extname::text, extversion FROM pg_extension ORDER BY extname";
