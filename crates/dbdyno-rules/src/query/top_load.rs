@@ -1,8 +1,9 @@
 //! The statements that take most of the server's time.
 //!
 //! ## What it finds
-//! Always something, where pg_stat_statements counts: the statements with the largest shares of the
-//! execution time, and those that lead in blocks, temporary files and write-ahead log.
+//! Always something, where pg_stat_statements has counted ten seconds of execution or more: the
+//! statements with the largest shares of the time, and those that lead in blocks, temporary files and
+//! write-ahead log.
 //!
 //! ## Why it matters
 //! A few statements are most of the load of nearly every server. What is tuned elsewhere changes
@@ -41,6 +42,9 @@ pub(super) const RULE: Rule = Rule {
     source_text: include_str!("top_load.rs"),
 };
 
+/// Statements that took less in all are those of a start or of a test.
+const LEAST_MS: f64 = 10_000.0;
+
 /// What is told, what it counts, and its share.
 type Measure = (&'static str, fn(&TrackedStatement) -> u64, String);
 
@@ -60,6 +64,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let Some(first) = by_time.first() else {
         return Ok(Outcome::Ok);
     };
+    if statements.total_ms < LEAST_MS {
+        return Err(Outcome::Unknown(format!(
+            "what takes most of the time: all statements took {} so far, too little to judge by",
+            humane_ms(statements.total_ms)
+        )));
+    }
     let origin = &postgres.statements.origin;
     let five: f64 = by_time
         .iter()
@@ -192,6 +202,17 @@ mod tests {
         statements forgotten for new ones = 7
         not listed = 48 more statements
         ");
+    }
+
+    #[test]
+    fn a_second_of_work_ranks_nothing() {
+        let mut facts = with(vec![statement("1", "SELECT 1", 600.0)]);
+        let server = postgres(&mut facts);
+        server.statements = server.statements.clone().map(|mut statements| {
+            statements.total_ms = 1100.0;
+            statements
+        });
+        assert!(unknown(&RULE, &facts).contains("took 1100 ms so far"));
     }
 
     #[test]
