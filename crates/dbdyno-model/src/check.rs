@@ -49,6 +49,9 @@ pub struct Assessment {
     pub not_applicable: Vec<NotAssessed>,
     pub missing_privileges: Vec<MissingPrivilege>,
     pub failures: Vec<CollectorFailure>,
+    /// The server's other databases: nothing was said of their tables, indexes and sequences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases_not_read: Vec<String>,
     /// What autovacuum takes up next of the connected database's tables that are listed (about 300, not
     /// all of many), the soonest first. Empty where none is due at any rate so far, on a standby and
     /// where autovacuum is off; null where tables, role or setting were not read.

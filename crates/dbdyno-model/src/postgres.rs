@@ -343,6 +343,8 @@ pub struct Extension {
 #[serde(default)]
 pub struct DatabaseAge {
     pub name: String,
+    /// Sessions may be opened in it, and it is no template.
+    pub is_connectable: bool,
     pub xid_age: u64,
     pub multixact_age: u64,
 }

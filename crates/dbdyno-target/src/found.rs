@@ -12,8 +12,17 @@ use crate::process;
 /// The role that initdb makes where it is not told another.
 const USUAL_ROLE: &str = "postgres";
 
-/// Exists nearly everywhere; facts of the server are the same in all.
+/// Exists nearly everywhere.
 const DATABASE: &str = "postgres";
+
+/// Whoever watches a server reads, and hardly writes: where rows are written is the work. A standby
+/// counts none.
+const BUSIEST: &str = "SELECT d.datname::text
+FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
+WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
+ORDER BY s.tup_inserted + s.tup_updated + s.tup_deleted DESC, s.blks_hit + s.blks_read DESC,
+    d.datname
+LIMIT 1";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
@@ -45,7 +54,7 @@ impl ReachError {
     }
 }
 
-/// Opens a session with the server.
+/// Opens a session with the server, in this database, or else in the one that does most of the work.
 ///
 /// Roles are tried in turn: for root the one of the server's account, whose name `peer` asks for;
 /// then the one of whoever runs this; then the usual one. No password is sent to a server that
@@ -55,6 +64,7 @@ impl ReachError {
 /// Why the first role was turned away, or why the server does not answer.
 pub fn reach(
     server: &Postmaster,
+    database: Option<&str>,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Client, ReachError> {
     let address = address(server).ok_or(ReachError::NoAddress)?;
@@ -64,7 +74,10 @@ pub fn reach(
         "PGPASSFILE" => Some("/dev/null".to_owned()),
         name => environment(name),
     };
-    let invoking = connection::resolve(&address, &asked)?.first();
+    let mut invoking = connection::resolve(&address, &asked)?.first();
+    if let Some(database) = database {
+        database.clone_into(&mut invoking.database);
+    }
     let mut first = None;
     for (role, as_whom) in attempts(server, &invoking) {
         let connection = Connection {
@@ -75,11 +88,13 @@ pub fn reach(
             Ok(mut client) => {
                 // A port may be somebody else's, where the server is in a network of its own.
                 let is_sure = matches!(connection.address, Address::Socket(_));
-                return if is_sure || is_session_of(&mut client, server.pid) {
-                    Ok(client)
-                } else {
-                    Err(ReachError::NoAddress)
-                };
+                if !is_sure && !is_session_of(&mut client, server.pid) {
+                    return Err(ReachError::NoAddress);
+                }
+                return Ok(match database {
+                    Some(_) => client,
+                    None => in_busiest(client, &connection, as_whom),
+                });
             }
             Err(error) if is_refusal(&error) => {
                 first.get_or_insert(error);
@@ -88,6 +103,28 @@ pub fn reach(
         }
     }
     Err(first.map_or(ReachError::NoAddress, ReachError::Connect))
+}
+
+/// The same session where there is no busier database, or none that lets this role in.
+fn in_busiest(mut client: Client, connection: &Connection, as_whom: Option<SystemUser>) -> Client {
+    let busiest = busiest(&mut client).ok().flatten();
+    let Some(database) = busiest.filter(|name| *name != connection.database) else {
+        return client;
+    };
+    let connection = Connection {
+        database,
+        ..connection.clone()
+    };
+    connection::connect_as(&connection, as_whom).unwrap_or(client)
+}
+
+fn busiest(client: &mut Client) -> Result<Option<String>, ::postgres::Error> {
+    let mut transaction = client.build_transaction().read_only(true).start()?;
+    transaction.batch_execute(
+        "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL statement_timeout = '5s'",
+    )?;
+    let row = transaction.query_opt(BUSIEST, &[])?;
+    row.map(|row| row.try_get(0)).transpose()
 }
 
 /// Whether our own backend is a child of this main process.
@@ -232,7 +269,7 @@ mod tests {
             port: Some(5432),
             ..Postmaster::default()
         };
-        let error = reach(&server, &|_| None).err().unwrap();
+        let error = reach(&server, None, &|_| None).err().unwrap();
         assert!(matches!(error, ReachError::NoAddress), "{error}");
         assert!(error.hint().is_some());
     }

@@ -22,10 +22,12 @@ use crate::target::postmaster;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is asked of a collection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     /// Time between the two readings of each counter.
     pub(crate) sample: Duration,
+    /// Of servers that are found; none is the one that does most of the work.
+    pub(crate) database: Option<String>,
     /// Leave the names of hosts and users and their addresses in.
     pub(crate) with_names: bool,
 }
@@ -34,6 +36,7 @@ impl From<&Reading> for Wanted {
     fn from(reading: &Reading) -> Self {
         Self {
             sample: reading.sample,
+            database: reading.database.clone(),
             with_names: reading.with_names,
         }
     }
@@ -42,7 +45,7 @@ impl From<&Reading> for Wanted {
 /// The facts of the server, or without one of this host and all servers that run on it.
 pub(crate) fn collect(
     to: Option<&Connection>,
-    wanted: Wanted,
+    wanted: &Wanted,
     printer: &Printer,
 ) -> Result<Facts, Failure> {
     let mut names = Names::here(&|name| std::env::var(name).ok());
@@ -54,7 +57,7 @@ pub(crate) fn collect(
         }
         None => {
             printer.progress("reading this host");
-            this_host(wanted.sample, &mut names)
+            this_host(wanted, &mut names)
         }
     };
     printer.clear();
@@ -94,7 +97,7 @@ fn server(to: &Connection, sample: Duration, names: &mut Names) -> Result<Facts,
 }
 
 /// This host with every server that runs on it: all are read at the same time.
-fn this_host(sample: Duration, names: &mut Names) -> Facts {
+fn this_host(wanted: &Wanted, names: &mut Names) -> Facts {
     let postmasters = host::postmasters(&Root::host());
     for account in postmasters.iter().filter_map(found::account) {
         names.add_user(&account);
@@ -102,7 +105,7 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
     let results: Vec<Result<Facts, Failure>> = thread::scope(|scope| {
         let readers: Vec<_> = postmasters
             .iter()
-            .map(|postmaster| scope.spawn(move || found_server(postmaster.clone(), sample)))
+            .map(|postmaster| scope.spawn(move || found_server(postmaster.clone(), wanted.clone())))
             .collect();
         readers
             .into_iter()
@@ -122,7 +125,7 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
     let mut servers = read.into_iter();
     let first = servers
         .next()
-        .unwrap_or_else(|| alone(&postmasters, sample));
+        .unwrap_or_else(|| alone(&postmasters, wanted.sample));
     Facts {
         others: servers.collect(),
         unreached,
@@ -130,16 +133,17 @@ fn this_host(sample: Duration, names: &mut Names) -> Facts {
     }
 }
 
-fn found_server(postmaster: Postmaster, sample: Duration) -> Result<Facts, Failure> {
+fn found_server(postmaster: Postmaster, wanted: Wanted) -> Result<Facts, Failure> {
     let what = match postmaster.port {
         Some(port) => format!("the server on port {port}"),
         None => format!("the server of process {}", postmaster.pid),
     };
-    within(sample + PATIENCE, &what, move || {
+    within(wanted.sample + PATIENCE, &what, move || {
         let pid = postmaster.pid;
-        let mut client = found::reach(&postmaster, &|name| std::env::var(name).ok())
+        let database = wanted.database.as_deref();
+        let mut client = found::reach(&postmaster, database, &|name| std::env::var(name).ok())
             .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
-        facts::read(&mut client, Some(pid), sample)
+        facts::read(&mut client, Some(pid), wanted.sample)
     })
 }
 

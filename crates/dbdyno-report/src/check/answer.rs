@@ -47,8 +47,20 @@ pub fn assessment(facts: &Facts, said: &Said) -> Assessment {
             .map(|server| server.missing_privileges.clone())
             .unwrap_or_default(),
         failures: facts.failures.clone(),
+        databases_not_read: server.map(databases_not_read).unwrap_or_default(),
         next_vacuums: said.next_vacuums.clone(),
     }
+}
+
+/// Those beside the connected one.
+fn databases_not_read(server: &Postgres) -> Vec<String> {
+    let (Some(connected), Some(all)) = (server.database.latest(), server.databases.value()) else {
+        return Vec::new();
+    };
+    all.iter()
+        .filter(|one| one.is_connectable && one.name != connected.name)
+        .map(|one| one.name.clone())
+        .collect()
 }
 
 /// The whole document; two servers never have the same name in it.
@@ -94,6 +106,9 @@ pub fn check_document(
 /// has heard every rule.
 pub fn keep_rules(check: &mut Check, is_chosen: &dyn Fn(&str) -> bool) {
     for assessment in &mut check.assessments {
+        if !rules(assessment).any(|rule| is_of_database(rule) && is_chosen(rule)) {
+            assessment.databases_not_read.clear();
+        }
         assessment.findings.retain(|answer| is_chosen(&answer.rule));
         assessment.not_assessed.retain(|item| is_chosen(&item.rule));
         assessment.passed.retain(|rule| is_chosen(rule));
@@ -101,6 +116,28 @@ pub fn keep_rules(check: &mut Check, is_chosen: &dyn Fn(&str) -> bool) {
             .not_applicable
             .retain(|item| is_chosen(&item.rule));
     }
+}
+
+/// Every rule is in one of the lists.
+fn rules(assessment: &Assessment) -> impl Iterator<Item = &str> {
+    let found = assessment
+        .findings
+        .iter()
+        .map(|answer| answer.rule.as_str());
+    let unsure = assessment
+        .not_assessed
+        .iter()
+        .chain(&assessment.not_applicable);
+    let passed = assessment.passed.iter().map(String::as_str);
+    found
+        .chain(unsure.map(|item| item.rule.as_str()))
+        .chain(passed)
+}
+
+/// Its subject lies in the connected database.
+fn is_of_database(rule: &str) -> bool {
+    let family = rule.split('.').next();
+    matches!(family, Some("maintenance" | "query" | "schema"))
 }
 
 /// `PostgreSQL 15.18, port 5432`.
@@ -191,6 +228,17 @@ mod tests {
         for rule in told {
             assert!(rule.starts_with("kernel."), "{rule}");
         }
+    }
+
+    #[test]
+    fn other_databases_are_named_where_a_rule_on_tables_is_told() {
+        let others = |is_chosen: &dyn Fn(&str) -> bool| {
+            let mut check = testing::check();
+            keep_rules(&mut check, is_chosen);
+            check.assessments.swap_remove(0).databases_not_read
+        };
+        assert_eq!(others(&|rule| rule.starts_with("schema.")), ["crm"]);
+        assert!(others(&|rule| !rule.starts_with("schema.")).is_empty());
     }
 
     #[test]

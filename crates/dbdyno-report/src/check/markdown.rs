@@ -120,6 +120,18 @@ fn rest(assessment: &Assessment) -> Vec<String> {
         let items = reasons(&assessment.not_assessed);
         parts.push(folded(&format!("Not assessed: {count}"), &items));
     }
+    if !assessment.databases_not_read.is_empty() {
+        let count = assessment.databases_not_read.len();
+        let names: Vec<String> = assessment
+            .databases_not_read
+            .iter()
+            .map(|name| code(name))
+            .collect();
+        parts.push(folded(
+            &format!("Databases not read: {count}"),
+            &format!("{}. {}", names.join(", "), text(view::OTHER_DATABASES)),
+        ));
+    }
     let (objects, grants) = view::grants(assessment);
     if !grants.is_empty() {
         parts.push(format!(

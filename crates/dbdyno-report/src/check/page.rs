@@ -203,6 +203,17 @@ fn rest(assessment: &Assessment, told: &[&Answer], width: usize, style: Style) -
             lines.extend(hang("  ", &text, width));
         }
     }
+    if !assessment.databases_not_read.is_empty() {
+        let count = assessment.databases_not_read.len();
+        heading(&mut lines, &format!("Databases not read: {count}"), style);
+        let names: Vec<String> = assessment
+            .databases_not_read
+            .iter()
+            .map(|name| clean(name))
+            .collect();
+        lines.extend(hang("  ", &names.join(", "), width));
+        lines.extend(hang("  ", view::OTHER_DATABASES, width));
+    }
     let (objects, grants) = view::grants(assessment);
     if !grants.is_empty() {
         heading(&mut lines, "Not read for want of privileges", style);

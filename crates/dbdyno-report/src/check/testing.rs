@@ -3,9 +3,9 @@
 use dbdyno_model::facts::{CollectorFailure, Unreached};
 use dbdyno_model::finding::{Confidence, NotAssessed, Want};
 use dbdyno_model::plan::Rejected;
-use dbdyno_model::postgres::MissingPrivilege;
+use dbdyno_model::postgres::{DatabaseAge, MissingPrivilege};
 use dbdyno_model::{
-    Change, Check, Class, Effect, Evidence, Facts, Finding, HostAction, Needs, Plan,
+    Change, Check, Class, Effect, Evidence, Fact, Facts, Finding, HostAction, Needs, Plan,
     Recommendation, RuleText, Severity,
 };
 
@@ -30,6 +30,12 @@ pub(super) fn check() -> Check {
         object: "pg_file_settings".to_owned(),
         grant: "GRANT SELECT ON pg_file_settings TO (user)".to_owned(),
     }];
+    let others = ["crm", "template0"].map(|name| DatabaseAge {
+        name: name.to_owned(),
+        is_connectable: name == "crm",
+        ..DatabaseAge::default()
+    });
+    server.databases = Fact::known(others.to_vec(), "pg_database");
     facts.failures = vec![CollectorFailure {
         collector: "postgres.tables".to_owned(),
         why: "canceling statement due to statement timeout".to_owned(),
@@ -75,6 +81,7 @@ pub(super) fn said() -> Said {
             "kernel.zone_reclaim",
             "postgres.fsync",
             "postgres.wal_buffers",
+            "schema.primary_key",
         ]
         .map(str::to_owned)
         .to_vec(),

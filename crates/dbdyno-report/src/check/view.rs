@@ -14,6 +14,11 @@ use crate::text::{list, plural};
 /// Families whose rules look at the host: what they say holds for every server on it.
 const HOST_FAMILIES: [&str; 5] = ["cloud", "container", "filesystem", "hardware", "kernel"];
 
+/// Behind the names of a server's databases that nobody looked into.
+pub(super) const OTHER_DATABASES: &str = "Tables, indexes and sequences were looked at in the \
+    connected database alone. `dbdyno check --database NAME` looks into another one of a server that \
+    was found here; of a server that was named, change the name in its address.";
+
 /// `PostgreSQL 15.18, port 5432: 4 findings (1 critical, 2 warn, 1 info)`.
 pub(super) fn headline(assessment: &Assessment) -> String {
     let findings = &assessment.findings;

@@ -168,6 +168,7 @@ mod tests {
             name: "shop".into(),
             xid_age,
             multixact_age,
+            ..DatabaseAge::default()
         };
         postgres(&mut facts).databases =
             Fact::known(vec![DatabaseAge::default(), shop], "pg_database");

@@ -20,6 +20,10 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = sample)]
     pub(crate) sample: Duration,
 
+    /// Of each server that is found here read this database, not the one that does most of the work
+    #[arg(long, value_name = "NAME", conflicts_with = "target")]
+    pub(crate) database: Option<String>,
+
     /// Leave the names of hosts and users and their addresses in
     #[arg(long)]
     pub(crate) with_names: bool,
@@ -61,7 +65,9 @@ pub(crate) struct Check {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["target", "sample", "with_names", "password_file", "password_command"]
+        conflicts_with_all = [
+            "target", "sample", "database", "with_names", "password_file", "password_command"
+        ]
     )]
     pub(crate) facts: Option<PathBuf>,
 

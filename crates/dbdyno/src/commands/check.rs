@@ -31,7 +31,7 @@ pub(crate) fn run(
         None => {
             let named = arguments.target.as_deref();
             let target = resolve_named(named, &arguments.password, interrupt.flag())?;
-            collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?
+            collecting::collect(target.as_ref(), &(&arguments.reading).into(), printer)?
         }
     };
     if interrupt.is_set() {

@@ -26,7 +26,7 @@ pub(crate) fn run(
     }
     let named = arguments.target.as_deref();
     let target = resolve_named(named, &arguments.password, interrupt.flag())?;
-    let facts = collecting::collect(target.as_ref(), (&arguments.reading).into(), printer)?;
+    let facts = collecting::collect(target.as_ref(), &(&arguments.reading).into(), printer)?;
     // From here on nothing is left half.
     interrupt.watches(true);
     if interrupt.is_set() {

@@ -1,5 +1,8 @@
 //! Without a target: this host, and the servers that are found on it.
 
+use std::time::Duration;
+
+use dbdyno_target::connection::connect;
 use dbdyno_target::lab::Account;
 use serde_json::Value;
 
@@ -56,12 +59,7 @@ fn a_server_that_runs_here_is_found_and_read() {
     );
     let text = setup.does(&["check", "--json", "--with-names"]);
     let check: Value = serde_json::from_str(&text).unwrap();
-    let read = directories(&check["facts"]);
-    let at = read
-        .iter()
-        .position(|directory| *directory == data)
-        .unwrap();
-    let assessment = &check["assessments"][at];
+    let (assessment, facts) = assessment(&check, &data);
     let found = assessment["findings"].as_array().unwrap();
     assert!(
         found
@@ -69,10 +67,6 @@ fn a_server_that_runs_here_is_found_and_read() {
             .any(|finding| finding["rule"] == "postgres.fsync")
     );
     // Host and server belong together: the server's own process was looked at.
-    let facts = match at {
-        0 => &check["facts"],
-        at => &check["facts"]["others"][at - 1],
-    };
     let process = &facts["host"]["server_process"]["value"];
     assert_eq!(process["pid"], setup.running.server.pid());
     // Whatever others do on this machine meanwhile, each section has a name of its own.
@@ -84,6 +78,75 @@ fn a_server_that_runs_here_is_found_and_read() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), assessments.len());
+}
+
+/// What a check of this host says of the server with this data directory.
+fn assessment<'a>(check: &'a Value, data: &str) -> (&'a Value, &'a Value) {
+    let read = directories(&check["facts"]);
+    let at = read.iter().position(|directory| directory == data).unwrap();
+    let facts = match at {
+        0 => &check["facts"],
+        at => &check["facts"]["others"][at - 1],
+    };
+    (&check["assessments"][at], facts)
+}
+
+fn names<'a>(items: &'a Value, key: &str) -> Vec<&'a str> {
+    let items = items.as_array().into_iter().flatten();
+    let name = |item: &'a Value| match key {
+        "" => item.as_str(),
+        key => item[key].as_str(),
+    };
+    items.filter_map(name).collect()
+}
+
+#[test]
+fn the_database_that_is_written_to_is_read_and_the_others_are_named() {
+    let setup = Setup::start(&[]);
+    let data = setup.running.server.data().display().to_string();
+    let shop = setup.running.database("shop");
+    setup.running.database("quiet");
+    let mut client = connect(&shop).unwrap();
+    let orders = "CREATE TABLE orders AS SELECT generate_series(1, 50000) AS id";
+    client.batch_execute(orders).unwrap();
+    drop(client);
+    let written = "SELECT tup_inserted >= 50000 FROM pg_stat_database WHERE datname = 'shop'";
+    while !setup
+        .running
+        .client()
+        .query_one(written, &[])
+        .unwrap()
+        .get::<_, bool>(0)
+    {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let check = |arguments: &[&str]| -> Value {
+        let arguments = [&["check", "--json", "--with-names"], arguments].concat();
+        serde_json::from_str(&setup.does(&arguments)).unwrap()
+    };
+    let all = check(&[]);
+    let (said, facts) = assessment(&all, &data);
+    assert_eq!(
+        names(&facts["postgres"]["tables"]["value"], "name"),
+        ["orders"]
+    );
+    assert_eq!(
+        names(&said["databases_not_read"], ""),
+        ["postgres", "quiet"]
+    );
+
+    let chosen = check(&["--database", "quiet"]);
+    let (said, facts) = assessment(&chosen, &data);
+    assert_eq!(facts["postgres"]["tables"]["value"], serde_json::json!([]));
+    assert_eq!(names(&said["databases_not_read"], ""), ["postgres", "shop"]);
+
+    let missing = check(&["--database", "nowhere"]);
+    let unreached = missing["facts"]["unreached"].as_array().unwrap();
+    let ours = unreached
+        .iter()
+        .find(|one| one["data_directory"] == data.as_str());
+    let why = ours.unwrap()["why"].as_str().unwrap();
+    assert!(why.contains("nowhere"), "{why}");
 }
 
 #[test]
