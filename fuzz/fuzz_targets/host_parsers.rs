@@ -73,6 +73,7 @@ fuzz_target!(|bytes: &[u8]| {
         parse::node(&text, 0),
         parse::cache_max(&text),
         parse::misaligned(&text),
+        parse::mapper(&text),
     );
     let _ = (
         parse::switch(&text),

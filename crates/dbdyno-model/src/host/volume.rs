@@ -1,4 +1,4 @@
-//! Logical volumes and mount points.
+//! Mapped devices, logical volumes and mount points.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,29 @@ pub struct PhysicalVolume {
     pub device: String,
     /// Where the first extent begins, from the start of the device.
     pub pe_start_bytes: u64,
+}
+
+/// A device of device mapper's: its number may be another after a boot, and its name is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Mapped {
+    /// `vg0-pg`, `mpatha`, as it stands in /dev/mapper.
+    pub name: Fact<String>,
+    pub mapper: Fact<Mapper>,
+}
+
+/// Who made a mapped device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapper {
+    Lvm,
+    Multipath,
+    Crypt,
+    /// A partition of a mapped device.
+    Partition,
+    Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

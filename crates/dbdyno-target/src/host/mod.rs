@@ -13,6 +13,7 @@ mod limits;
 mod logind;
 mod lvm;
 mod machine;
+mod mapped;
 mod maps;
 mod memory;
 mod module;
@@ -64,6 +65,7 @@ pub mod parse {
     pub use super::limits::{confinement, limits, status_bytes, status_uid};
     pub use super::logind::{remove_ipc, remove_ipc_default};
     pub use super::lvm::{group_name, physical_volumes};
+    pub use super::mapped::mapper;
     pub use super::maps::{libc, libc_banner_version, libc_name_version, shared_memory};
     pub use super::memory::{meminfo, swaps};
     pub use super::module::switch;

@@ -130,7 +130,7 @@ proptest! {
         let _ = (parse::group_name(&text), parse::physical_volumes(&text));
         let _ = (parse::shared_memory(&text), parse::libc(&text), parse::libc_name_version(&text));
         let _ = (parse::libc_banner_version(&bytes), parse::status_uid(&text));
-        let _ = (parse::confinement(&text), parse::kernel_options(&text));
+        let _ = (parse::confinement(&text), parse::kernel_options(&text), parse::mapper(&text));
         let _ = (parse::fstab_options(&text, "/"), parse::switch(&text));
         let _ = (parse::diskstats(&text), parse::listening(&text), parse::misaligned(&text));
         let _ = (parse::node(&text, 0), parse::cache_max(&text));
