@@ -62,7 +62,7 @@ pub mod parse {
     pub use super::cpu::{allowed, model};
     pub use super::fstab::fstab_options;
     pub use super::ini::{Entry, entries};
-    pub use super::limits::{confinement, limits, status_bytes, status_uid};
+    pub use super::limits::{confinement, hard_limits, limits, status_bytes, status_uid};
     pub use super::logind::{remove_ipc, remove_ipc_default};
     pub use super::lvm::{group_name, physical_volumes};
     pub use super::mapped::mapper;

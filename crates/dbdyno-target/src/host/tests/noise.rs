@@ -117,6 +117,7 @@ proptest! {
         let _ = (parse::counter(&text, "oom_kill"), parse::throttling(&text));
         let _ = (parse::allowed(&text), parse::model(&text), parse::hypervisor_flag(&text));
         let _ = (parse::limits(&text), parse::status_bytes(&text, "VmRSS"));
+        let _ = parse::hard_limits(&text);
         let _ = (parse::meminfo(&text), parse::swaps(&text), parse::mountinfo(&text));
         let _ = (parse::nodes(&text), parse::stall(&text), parse::size(&text));
         let _ = (parse::cpus(&text), parse::vmstat(&text), parse::sysctl(&text));
