@@ -20,7 +20,7 @@ pub use counters::{DiskCounters, ListenCounters, Traffic};
 pub use numa::NumaNode;
 pub use process::{Libc, ServerProcess, Unit, UnitDirective};
 pub use time::TimeSync;
-pub use volume::{Mapped, Mapper, MountPoint, PhysicalVolume, VolumeGroup};
+pub use volume::{Mapped, Mapper, MountPoint, PhysicalVolume, VolumeGroup, is_container_layer};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

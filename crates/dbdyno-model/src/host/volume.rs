@@ -50,3 +50,9 @@ pub struct MountPoint {
     pub path: String,
     pub filesystem: String,
 }
+
+/// Whether a file system is a container's own layer over its image, and gone with the container.
+pub fn is_container_layer(filesystem: &str) -> bool {
+    let layers = ["overlay", "overlayfs", "aufs", "fuse.fuse-overlayfs"];
+    layers.contains(&filesystem)
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use dbdyno_model::Fact;
-use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid, is_container_layer};
 
 use super::mounts::Mount;
 use super::root::Root;
@@ -20,7 +20,7 @@ pub(super) fn under(root: &Root, mount: &Mount) -> Fact<Vec<BlockDevice>> {
             let why = "ZFS does not show its disks in /sys; see `zpool status`";
             return Fact::unknown(why, BLOCK);
         }
-        "overlay" => {
+        name if is_container_layer(name) => {
             let why = "an overlay does not show the file system below it";
             return Fact::unknown(why, BLOCK);
         }
