@@ -10,7 +10,8 @@ use crate::udev;
 
 /// Everything of one kind goes into one file, so that it can be taken back at once.
 pub(crate) const SYSCTL_FILE: &str = "/etc/sysctl.d/90-dbdyno.conf";
-const UDEV_FILE: &str = "/etc/udev/rules.d/90-dbdyno.rules";
+/// udev reads its files by name and obeys the last: behind those that owners and packages number.
+const UDEV_FILE: &str = "/etc/udev/rules.d/zz-dbdyno.rules";
 
 /// Adds to what the last action says in words; it is printed instead of them.
 pub(crate) trait PasteExt: Sized {
@@ -276,28 +277,30 @@ pub(crate) mod tests {
 
     #[test]
     fn an_attribute_of_a_device_is_a_udev_rule() {
-        let disk = |name: &str, kind| BlockDevice {
+        let disk = |name: &str, kind: BlockDeviceKind| BlockDevice {
             name: name.to_owned(),
             kind,
             ..BlockDevice::default()
         };
-        let of = |finding: Finding, name: &str, kind| {
+        let of = |finding: Finding, name: &str, kind: BlockDeviceKind| {
             finding.udev(&disk(name, kind), "queue/scheduler", "none")
         };
         let finding = of(empty(), "sda", BlockDeviceKind::Disk);
         let finding = of(finding, "sdb", BlockDeviceKind::Disk);
         let finding = of(finding, "nvme0n1", BlockDeviceKind::Nvme);
         finding.host_actions.iter().for_each(assert_pasted);
-        // Two disks of one line are one action, for whose line the present names are no matter.
+        // Disks that share a line share the action.
         assert_eq!(finding.host_actions.len(), 2);
         let action = action(finding);
         let line = "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
                     KERNEL==\"sd*\", ATTR{queue/scheduler}=\"none\"";
         assert_eq!(action.files[0].lines, [line]);
+        let name = action.files[0].file.rsplit('/').next();
+        assert!(name > Some("99-site.rules"));
         assert_eq!(
             action.action,
             format!(
-                "{line} in /etc/udev/rules.d/90-dbdyno.rules, which holds for all SCSI and SATA \
+                "{line} in /etc/udev/rules.d/zz-dbdyno.rules, which holds for all SCSI and SATA \
                  disks (sd*) that are alike, then: udevadm trigger for sda, sdb"
             )
         );

@@ -220,7 +220,7 @@ mod tests {
             finding.host_actions[0].action,
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"sd*\", \
              ATTR{queue/rotational}==\"1\", ATTR{queue/scheduler}=\"mq-deadline\" in \
-             /etc/udev/rules.d/90-dbdyno.rules, which holds for all SCSI and SATA disks (sd*) that \
+             /etc/udev/rules.d/zz-dbdyno.rules, which holds for all SCSI and SATA disks (sd*) that \
              are alike, then: udevadm trigger for sda"
         );
     }
