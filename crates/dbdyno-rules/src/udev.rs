@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn a_quote_ends_no_line() {
         let odd = named("a\", RUN+=\"b", BlockDeviceKind::Other);
-        assert_eq!(keys(&odd), "KERNEL==\"a??RUN???b\"");
+        assert_eq!(keys(&odd), "KERNEL==\"a???RUN???b\"");
     }
 }
