@@ -26,6 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         parse::hypervisor_flag(&text),
     );
     let _ = (parse::limits(&text), parse::status_bytes(&text, "VmRSS"));
+    let _ = parse::hard_limits(&text);
     let _ = (
         parse::meminfo(&text),
         parse::swaps(&text),
@@ -73,6 +74,7 @@ fuzz_target!(|bytes: &[u8]| {
         parse::node(&text, 0),
         parse::cache_max(&text),
         parse::misaligned(&text),
+        parse::mapper(&text),
     );
     let _ = (
         parse::switch(&text),

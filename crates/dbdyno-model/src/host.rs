@@ -20,7 +20,7 @@ pub use counters::{DiskCounters, ListenCounters, Traffic};
 pub use numa::NumaNode;
 pub use process::{Libc, ServerProcess, Unit, UnitDirective};
 pub use time::TimeSync;
-pub use volume::{MountPoint, PhysicalVolume, VolumeGroup};
+pub use volume::{Mapped, Mapper, MountPoint, PhysicalVolume, VolumeGroup, is_container_layer};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -324,6 +324,12 @@ pub struct BlockDevice {
     /// A logical volume's group.
     #[serde(default)]
     pub volume_group: Option<VolumeGroup>,
+    /// What device mapper says of a device of its own.
+    #[serde(default)]
+    pub mapped: Option<Mapped>,
+    /// Whether it is one path to a disk that multipath puts together.
+    #[serde(default)]
+    pub is_path: Fact<bool>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -343,6 +349,8 @@ pub struct Raid {
     /// Entries of RAID 4, 5 and 6 for stripes that are being written, and those in use.
     pub stripe_cache_size: Fact<u64>,
     pub stripe_cache_active: Fact<u64>,
+    /// Of its superblock, whatever number the device has after a boot.
+    pub uuid: Fact<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

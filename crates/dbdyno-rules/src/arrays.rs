@@ -1,6 +1,6 @@
 //! The md arrays under a file system, for the rules that look at their geometry and state.
 
-use dbdyno_model::host::{BlockDevice, Raid, Storage};
+use dbdyno_model::host::{BlockDevice, Mapper, Raid, Storage};
 use dbdyno_model::{Facts, Outcome};
 
 use crate::formulas::storage::data_disks;
@@ -43,7 +43,9 @@ impl<'a> Array<'a> {
 
 /// The arrays under data and write-ahead log.
 pub(crate) fn arrays(facts: &Facts) -> Result<Seen<Array<'_>>, Outcome> {
-    let found = block_devices(host(facts)?)?.filter_map(array);
+    let devices = block_devices(host(facts)?)?;
+    let of_lvm = raid_of_lvm(&devices.all);
+    let found = devices.filter_map(array).lacking(of_lvm);
     if found.all.is_empty() {
         let none = "no md array lies under the database".to_owned();
         return Err(found.or_unread(Outcome::NotApplicable(none))?);
@@ -63,6 +65,20 @@ pub(crate) fn parity_arrays(facts: &Facts) -> Result<Seen<Array<'_>>, Outcome> {
         return Err(found.or_unread(Outcome::NotApplicable(none))?);
     }
     Ok(found)
+}
+
+/// LVM makes arrays of its own, of which the kernel's files show neither level nor state. What betrays
+/// them are the volumes they are made of: no other volume may have such a name (lvm(8)).
+fn raid_of_lvm(devices: &[&BlockDevice]) -> Option<Outcome> {
+    let volume = devices.iter().find_map(|device| {
+        let mapped = device.mapped.as_ref()?;
+        let (volume, _) = mapped.name.value()?.split_once("_rimage_")?;
+        (mapped.mapper.get() == Some(Mapper::Lvm)).then_some(volume)
+    })?;
+    Some(Outcome::Unknown(format!(
+        "RAID of LVM at {volume}: only LVM's tools show its level and state \
+         (lvs -a -o name,segtype,sync_percent,lv_health_status)"
+    )))
 }
 
 fn array(device: &BlockDevice) -> Option<Array<'_>> {

@@ -23,6 +23,7 @@ mod sql;
 #[cfg(test)]
 mod testing;
 mod tuned;
+mod udev;
 
 pub use catalogue::{Checked, catalogue, check};
 pub use maintenance::next_vacuums;

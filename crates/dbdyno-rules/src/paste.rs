@@ -2,14 +2,16 @@
 
 use std::fmt::Display;
 
-use dbdyno_model::host::Host;
+use dbdyno_model::host::{BlockDevice, Host};
 use dbdyno_model::{FileLines, Finding, Needs};
 
 use crate::rule::FindingExt;
+use crate::udev;
 
 /// Everything of one kind goes into one file, so that it can be taken back at once.
 pub(crate) const SYSCTL_FILE: &str = "/etc/sysctl.d/90-dbdyno.conf";
-const UDEV_FILE: &str = "/etc/udev/rules.d/90-dbdyno.rules";
+/// udev reads its files by name and obeys the last: behind those that owners and packages number.
+const UDEV_FILE: &str = "/etc/udev/rules.d/zz-dbdyno.rules";
 
 /// Adds to what the last action says in words; it is printed instead of them.
 pub(crate) trait PasteExt: Sized {
@@ -27,9 +29,10 @@ pub(crate) trait PasteExt: Sized {
     /// An action of its own: settings of the kernel in the order in which they have to be written.
     #[must_use]
     fn sysctl<V: Display>(self, settings: &[(&str, V)], needs: Needs) -> Self;
-    /// An action of its own: an attribute of a block device (`queue/scheduler`).
+    /// An action of its own: an attribute of a block device (`queue/scheduler`). The line matches what the
+    /// device is in every boot, the command takes its present name; devices of one line share the action.
     #[must_use]
-    fn udev(self, device: &str, attribute: &str, value: impl Display) -> Self;
+    fn udev(self, device: &BlockDevice, attribute: &str, value: impl Display) -> Self;
     /// Lines for the server's systemd unit, where its name is known. When to restart is the owner's:
     /// the step says that it needs to be.
     #[must_use]
@@ -82,34 +85,30 @@ impl PasteExt for Finding {
         .run([format!("sysctl -p {SYSCTL_FILE}")])
     }
 
-    fn udev(self, device: &str, attribute: &str, value: impl Display) -> Self {
-        // Facts may come from anywhere, and a quote in a name would end the line's.
-        let device: String = device
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || "_-.!".contains(c) {
-                    c
-                } else {
-                    '?'
-                }
-            })
-            .collect();
+    fn udev(mut self, device: &BlockDevice, attribute: &str, value: impl Display) -> Self {
+        let name = udev::shown(&device.name);
+        let udev::Matches { keys, remark } = udev::matches(device);
         let line = format!(
-            "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{device}\", \
-             ATTR{{{attribute}}}=\"{value}\""
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", {keys}, ATTR{{{attribute}}}=\"{value}\""
         );
+        let trigger = format!(
+            "udevadm trigger --action=change --subsystem-match=block --sysname-match={}",
+            word(&name)
+        );
+        let has_line = |file: &FileLines| file.file == UDEV_FILE && file.lines.contains(&line);
+        let mut actions = self.host_actions.iter_mut();
+        if let Some(same) = actions.find(|action| action.files.iter().any(has_line)) {
+            same.action += &format!(", {name}");
+            same.commands.push(trigger);
+            return self;
+        }
+        let remark = remark.map_or_else(String::new, |remark| format!(", {remark}"));
         self.host_action(
-            format!("{line} in {UDEV_FILE}, then: udevadm trigger"),
+            format!("{line} in {UDEV_FILE}{remark}, then: udevadm trigger for {name}"),
             Needs::Online,
         )
         .file(UDEV_FILE, [line])
-        .run([
-            "udevadm control --reload".to_owned(),
-            format!(
-                "udevadm trigger --action=change --subsystem-match=block --sysname-match={}",
-                word(&device)
-            ),
-        ])
+        .run(["udevadm control --reload".to_owned(), trigger])
     }
 
     fn unit<L: Into<String>>(self, host: &Host, lines: impl IntoIterator<Item = L>) -> Self {
@@ -139,6 +138,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::testing::{healthy, with_unit};
     use dbdyno_model::HostAction;
+    use dbdyno_model::host::BlockDeviceKind;
 
     /// Programs that the advice runs; what is none of them is prose.
     const PROGRAMS: [&str; 11] = [
@@ -277,16 +277,44 @@ pub(crate) mod tests {
 
     #[test]
     fn an_attribute_of_a_device_is_a_udev_rule() {
-        let action = action(empty().udev("sda", "queue/scheduler", "none"));
+        let disk = |name: &str, kind: BlockDeviceKind| BlockDevice {
+            name: name.to_owned(),
+            kind,
+            ..BlockDevice::default()
+        };
+        let of = |finding: Finding, name: &str, kind: BlockDeviceKind| {
+            finding.udev(&disk(name, kind), "queue/scheduler", "none")
+        };
+        let finding = of(empty(), "sda", BlockDeviceKind::Disk);
+        let finding = of(finding, "sdb", BlockDeviceKind::Disk);
+        let finding = of(finding, "nvme0n1", BlockDeviceKind::Nvme);
+        finding.host_actions.iter().for_each(assert_pasted);
+        // Disks that share a line share the action.
+        assert_eq!(finding.host_actions.len(), 2);
+        let action = action(finding);
+        let line = "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                    KERNEL==\"sd*\", ATTR{queue/scheduler}=\"none\"";
+        assert_eq!(action.files[0].lines, [line]);
+        let name = action.files[0].file.rsplit('/').next();
+        assert!(name > Some("99-site.rules"));
         assert_eq!(
-            action.files[0].lines,
+            action.action,
+            format!(
+                "{line} in /etc/udev/rules.d/zz-dbdyno.rules, which holds for all SCSI and SATA \
+                 disks (sd*) that are alike, then: udevadm trigger for sda, sdb"
+            )
+        );
+        let trigger = "udevadm trigger --action=change --subsystem-match=block --sysname-match=";
+        assert_eq!(
+            action.commands,
             [
-                "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", ATTR{queue/scheduler}=\"none\""
+                "udevadm control --reload".to_owned(),
+                format!("{trigger}sda"),
+                format!("{trigger}sdb")
             ]
         );
-        assert_pasted(&action);
-        let odd = self::action(empty().udev("a\", RUN+=\"b", "queue/scheduler", "none"));
-        assert_pasted(&odd);
+        let odd = of(empty(), "a\", RUN+=\"b", BlockDeviceKind::Other);
+        assert_pasted(&self::action(odd));
     }
 
     #[test]

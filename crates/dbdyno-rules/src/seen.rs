@@ -23,6 +23,14 @@ impl<T> Seen<T> {
         }
     }
 
+    /// The same with something more that was not read.
+    pub(crate) fn lacking(self, unread: Option<Outcome>) -> Self {
+        Self {
+            all: self.all,
+            unread: self.unread.or(unread),
+        }
+    }
+
     pub(crate) fn filter_map<U>(self, choose: impl FnMut(T) -> Option<U>) -> Seen<U> {
         Seen {
             all: self.all.into_iter().filter_map(choose).collect(),

@@ -13,6 +13,9 @@ pub struct ServerProcess {
     pub oom_score_adj: Fact<i64>,
     /// Soft limits by name of /proc/PID/limits; `None` is unlimited.
     pub limits: BTreeMap<String, Option<u64>>,
+    /// How far the process may raise each of them itself.
+    #[serde(default)]
+    pub hard_limits: BTreeMap<String, Option<u64>>,
     pub swap_bytes: Fact<u64>,
     pub resident_bytes: Fact<u64>,
     /// Who the server runs as.

@@ -129,16 +129,25 @@ fn sql(statement: &Statement) -> Step {
 
 /// The evidence that the action gives another value, where it is one line with one.
 fn one_value<'a>(finding: &'a Finding, action: &str) -> Option<(&'a Evidence, String)> {
-    let device = between(action, "KERNEL==\"", '"');
+    let devices = devices(action);
     finding.evidence.iter().find_map(|evidence| {
         // A rule may show the same attribute of several devices.
-        let is_same = device.is_none_or(|device| {
-            let directory = format!("/{device}/");
-            evidence.origin.contains(&directory)
-        });
+        let is_of = |device: &&str| evidence.origin.contains(&format!("/{device}/"));
+        let is_same = devices.is_empty() || devices.iter().any(is_of);
         let to = assigned(action, &evidence.fact).filter(|_| is_same)?;
         Some((evidence, to.to_owned()))
     })
+}
+
+/// The block devices that a udev rule changes now, as they are called now.
+fn devices(action: &str) -> Vec<&str> {
+    match action.split_once("udevadm trigger for ") {
+        Some((_, names)) => names
+            .split([',', ' '])
+            .filter(|name| !name.is_empty())
+            .collect(),
+        None => between(action, "KERNEL==\"", '"').into_iter().collect(),
+    }
 }
 
 /// What a line of sysctl.d (`name = value`) or of a udev rule (`ATTR{queue/name}="value"`) assigns.
@@ -333,5 +342,12 @@ mod tests {
         let action = "KERNEL==\"sdb\", ATTR{queue/scheduler}=\"none\" in /etc/x";
         let (found, to) = one_value(&finding, action).unwrap();
         assert_eq!((found.value.as_str(), to.as_str()), ("kyber", "none"));
+        // A rule for all of one kind names none of them.
+        let action = "KERNEL==\"sd*\", ATTR{queue/scheduler}=\"none\" in /etc/x, then: udevadm \
+                      trigger for sdc, sdb";
+        let (found, to) = one_value(&finding, action).unwrap();
+        assert_eq!((found.value.as_str(), to.as_str()), ("kyber", "none"));
+        let other = action.trim_end_matches(", sdb");
+        assert!(one_value(&finding, other).is_none());
     }
 }

@@ -108,7 +108,7 @@ const FINDINGS: [(&str, Severity, &str, &str, Needs); 10] = [
         "kernel.scheduler",
         Severity::Warn,
         "the I/O scheduler of vda is mq-deadline and should be none",
-        "ACTION==\"add|change\", KERNEL==\"vda\", ATTR{queue/scheduler}=\"none\" in /etc/udev/rules.d/90-dbdyno.rules",
+        "ACTION==\"add|change\", KERNEL==\"vda\", ATTR{queue/scheduler}=\"none\" in /etc/udev/rules.d/zz-dbdyno.rules",
         Needs::Online,
     ),
     (

@@ -1,8 +1,8 @@
 //! The configuration file is lost with the container, or belongs to an operator.
 //!
 //! ## What it finds
-//! A configuration file in a layer of the container's own (overlay), which is warned of; and a server
-//! that an operator or Patroni configures.
+//! A configuration file in a layer of the container's own (overlay, fuse-overlayfs as rootless Podman
+//! mounts it, aufs), which is warned of; and a server that an operator or Patroni configures.
 //!
 //! ## Why it matters
 //! What is written into a container's layer is gone when the container is made anew, at the latest
@@ -30,7 +30,7 @@
 use std::path::Path;
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::{Host, MountPoint};
+use dbdyno_model::host::{Host, MountPoint, is_container_layer};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::cloud::is_service;
@@ -76,11 +76,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let file = setting.value.as_str();
     let mount = mount_of(host, file)?;
-    if mount.filesystem != "overlay" {
+    if !is_container_layer(&mount.filesystem) {
         return Ok(Outcome::Ok);
     }
     let by_volume = match host.data.value() {
-        Some(data) if data.filesystem != "overlay" => {
+        Some(data) if !is_container_layer(&data.filesystem) => {
             "ALTER SYSTEM, which writes into the data directory on its volume; or "
         }
         _ => "",
@@ -162,6 +162,18 @@ mod tests {
                 .action
                 .starts_with("change settings by ALTER SYSTEM,")
         );
+    }
+
+    #[test]
+    fn a_rootless_containers_layer_is_one_too() {
+        let mut facts = in_container("/etc/postgresql/postgresql.conf");
+        let mounts = &mut host(&mut facts).mounts;
+        *mounts = mounts.clone().map(|mut mounts| {
+            mounts[0].filesystem = "fuse.fuse-overlayfs".to_owned();
+            mounts
+        });
+        let finding = finding(&RULE, &facts);
+        assert_eq!(finding.evidence[1].value, "fuse.fuse-overlayfs at /");
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! A file system under the database is nearly full.
 //!
 //! ## What it finds
-//! Less than 10 % of the bytes or inodes free (below 5 % it is critical), or less free than twice
-//! `max_wal_size` on the file system that holds the write-ahead log (below once it is critical).
+//! Less than 10 % and 1 TiB of the bytes free (below 5 % and 256 GiB it is critical), less than 10 % of
+//! the inodes (below 5 % it is critical), or less free than twice `max_wal_size` on the file system that
+//! holds the write-ahead log (below once it is critical).
 //!
 //! ## Why it matters
 //! When the write-ahead log cannot grow, the server panics and shuts down. When the data cannot
 //! grow, statements fail. `max_wal_size` is a goal and no limit: under load, and behind a slot or
-//! an archive that lags, the log passes it.
+//! an archive that lags, the log passes it. A share alone says little of a large file system: 4 % of
+//! 50 TB are 2 TB. At 100 MB a second, which a load or a log that nobody removes may write, 256 GiB last
+//! three quarters of an hour and 1 TiB three hours.
 //!
 //! ## What to do
 //! Add space, or remove what holds the log back: unused replication slots, a failing
@@ -19,7 +22,8 @@
 //!
 //! ## When it does not apply
 //! File systems without a fixed number of inodes are judged by bytes alone. How fast the space
-//! shrinks is not known from one look.
+//! shrinks is not known from one look, nor from a window of seconds. What ext4 reserves for root does not
+//! count as free: the server cannot have it.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/disk-full.html>
@@ -48,6 +52,23 @@ pub(super) const RULE: Rule = Rule {
 
 const WARN_SHARE: f64 = 0.10;
 const CRITICAL_SHARE: f64 = 0.05;
+
+/// How much free makes a small share no matter: what a busy server writes in an hour or three.
+#[derive(Clone, Copy)]
+struct Room {
+    warn: u64,
+    critical: u64,
+}
+
+const BYTES: Room = Room {
+    warn: 1 << 40,
+    critical: 256 << 30,
+};
+/// Of inodes the share alone counts.
+const INODES: Room = Room {
+    warn: u64::MAX,
+    critical: u64::MAX,
+};
 
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
@@ -139,7 +160,7 @@ fn bytes(storage: &Storage, log_bytes: Option<u64>, found: &mut Shortages) -> Re
             "size of {mount}: the file system reports 0"
         )));
     }
-    if let Some((severity, percent)) = short(free, total) {
+    if let Some((severity, percent)) = short(free, total, BYTES) {
         let (free, total) = (humane_bytes(free), humane_bytes(total));
         found.push((
             severity,
@@ -155,7 +176,7 @@ fn inodes(storage: &Storage, found: &mut Shortages) -> Result<(), Outcome> {
     let inodes = need(&storage.total_inodes, &format!("inodes of {mount}"))?;
     if inodes > 0 {
         let free = need(&storage.free_inodes, &format!("free inodes of {mount}"))?;
-        if let Some((severity, percent)) = short(free, inodes) {
+        if let Some((severity, percent)) = short(free, inodes, INODES) {
             let message = format!("{mount} has {free} of {inodes} inodes free ({percent} %)");
             found.push((severity, message));
         }
@@ -163,12 +184,12 @@ fn inodes(storage: &Storage, found: &mut Shortages) -> Result<(), Outcome> {
     Ok(())
 }
 
-fn short(free: u64, total: u64) -> Option<(Severity, String)> {
+fn short(free: u64, total: u64, enough: Room) -> Option<(Severity, String)> {
     let share = free as f64 / total as f64;
     let percent = humane_number(share * 100.0);
-    if share < CRITICAL_SHARE {
+    if share < CRITICAL_SHARE && free < enough.critical {
         Some((Severity::Critical, percent))
-    } else if share < WARN_SHARE {
+    } else if share < WARN_SHARE && free < enough.warn {
         Some((Severity::Warn, percent))
     } else {
         None
@@ -205,6 +226,23 @@ mod tests {
         let finding = finding(&RULE, &with_free(8 * GIB));
         insta::assert_snapshot!(finding.message, @"/ has 8 GiB of 100 GiB free (8 %)");
         assert_eq!(finding.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn a_small_share_of_a_large_file_system_is_much() {
+        const TIB: u64 = 1 << 40;
+        let of = |free: u64, total: u64| {
+            with_data(|data| {
+                data.total_bytes = Fact::known(total, "statvfs");
+                data.free_bytes = Fact::known(free, "statvfs");
+            })
+        };
+        ok(&RULE, &of(2 * TIB, 50 * TIB));
+        // Four percent still: hours, and then less than one.
+        let warned = finding(&RULE, &of(400 * GIB, 10_000 * GIB));
+        assert_eq!(warned.severity, Severity::Warn);
+        let critical = finding(&RULE, &of(40 * GIB, 1000 * GIB));
+        assert_eq!(critical.severity, Severity::Critical);
     }
 
     #[test]

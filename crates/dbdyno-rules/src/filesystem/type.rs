@@ -29,7 +29,7 @@
 //! - <https://btrfs.readthedocs.io/en/latest/ch-mount-options.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::Storage;
+use dbdyno_model::host::{Storage, is_container_layer};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, host, settle};
@@ -114,7 +114,7 @@ fn judge(storage: &Storage) -> Judgement {
         "ext2" => "it has no journal, and a crash needs a full check",
         "ext3" => "every fsync waits for the whole file system's journal",
         "tmpfs" | "ramfs" => "everything is lost when the machine stops",
-        "overlay" | "overlayfs" | "aufs" => "the data vanish with the container",
+        name if is_container_layer(name) => "the data vanish with the container",
         "nfs" | "nfs4" if has("hard") && !has("soft") => return Judgement::Fine,
         "nfs" | "nfs4" => "without the mount option hard a network fault becomes an I/O error",
         "btrfs" if has("nodatacow") || storage.no_copy_on_write.get() == Some(true) => {
@@ -172,6 +172,16 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"/var/lib/dbdyno/lab/data lies on overlay: the data vanish with the container");
         assert_eq!(finding.severity, Severity::Warn);
         assert_eq!(finding.effect, Effect::Durability);
+    }
+
+    #[test]
+    fn the_layer_of_a_rootless_container_is_one_too() {
+        let finding = finding(&RULE, &on("fuse.fuse-overlayfs", &["rw"]));
+        assert!(
+            finding
+                .message
+                .ends_with("the data vanish with the container")
+        );
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //! A migration. RAID 10 has room for half of the disks' capacity.
 //!
 //! ## When it does not apply
-//! Arrays without parity. Controllers that do RAID themselves do not show their level here. Data
+//! Arrays without parity. Controllers that do RAID themselves do not show their level here, nor does
+//! LVM where it makes the array: then it is not assessed. Data
 //! that is mostly read, or written in whole stripes, pays little.
 //!
 //! ## Sources

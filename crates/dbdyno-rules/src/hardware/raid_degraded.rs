@@ -17,10 +17,13 @@
 //!
 //! ## When it does not apply
 //! Arrays without redundancy (RAID 0, linear) have nothing to lose but the data. Arrays behind a
-//! RAID controller do not show here, nor do warnings of the disks themselves (SMART).
+//! RAID controller do not show here, nor do warnings of the disks themselves (SMART). RAID that LVM
+//! makes (`lvcreate --type raid…`) is seen and not assessed: `lvs -a -o
+//! name,segtype,sync_percent,lv_health_status` shows its state.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/md.html>
+//! - <https://man7.org/linux/man-pages/man8/lvm.8.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
@@ -33,7 +36,10 @@ pub(super) const RULE: Rule = Rule {
     id: "hardware.raid_degraded",
     severity: Severity::Critical,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/admin-guide/md.html"],
+    sources: &[
+        "https://docs.kernel.org/admin-guide/md.html",
+        "https://man7.org/linux/man-pages/man8/lvm.8.html",
+    ],
     check,
     source_text: include_str!("raid_degraded.rs"),
 };
@@ -127,7 +133,10 @@ fn cap(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{array, finding, healthy, not_applicable, ok, unknown, with_array};
+    use crate::testing::{
+        array, devices, finding, healthy, not_applicable, ok, unknown, with_array,
+    };
+    use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Mapped, Mapper};
     use dbdyno_model::{Effect, Fact, Facts, Severity};
 
     fn in_state(missing: u64, action: &str) -> Facts {
@@ -168,6 +177,44 @@ mod tests {
     #[test]
     fn a_whole_idle_array_is_fine() {
         ok(&RULE, &in_state(0, "idle"));
+    }
+
+    /// Puts a mapped device under what is there.
+    fn on_mapped(facts: &mut Facts, name: &str, mapper: Mapper) {
+        let mapped = Mapped {
+            name: Fact::known(name.to_owned(), "dm/name"),
+            mapper: Fact::known(mapper, "dm/uuid"),
+        };
+        devices(facts, |devices| {
+            devices.push(BlockDevice {
+                name: "dm-1".to_owned(),
+                kind: BlockDeviceKind::DeviceMapper,
+                mapped: Some(mapped.clone()),
+                ..BlockDevice::default()
+            });
+        });
+    }
+
+    #[test]
+    fn raid_of_lvm_is_seen_and_its_state_is_not() {
+        let why = "RAID of LVM at vg0-pg: only LVM's tools show its level and state \
+                   (lvs -a -o name,segtype,sync_percent,lv_health_status)";
+        let mut facts = healthy();
+        on_mapped(&mut facts, "vg0-pg_rimage_1", Mapper::Lvm);
+        assert_eq!(unknown(&RULE, &facts), why);
+        // Nor does a whole array beside it make up for it, or hide that another lacks a disk.
+        let mut facts = in_state(0, "idle");
+        on_mapped(&mut facts, "vg0-pg_rimage_1", Mapper::Lvm);
+        assert_eq!(unknown(&RULE, &facts), why);
+        let mut facts = in_state(1, "idle");
+        on_mapped(&mut facts, "vg0-pg_rimage_1", Mapper::Lvm);
+        finding(&RULE, &facts);
+        let mut facts = healthy();
+        on_mapped(&mut facts, "vg0-pg", Mapper::Lvm);
+        not_applicable(&RULE, &facts);
+        let mut facts = healthy();
+        on_mapped(&mut facts, "my_rimage_1", Mapper::Crypt);
+        not_applicable(&RULE, &facts);
     }
 
     #[test]

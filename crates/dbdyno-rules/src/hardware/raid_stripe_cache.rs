@@ -81,7 +81,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 size,
                 &array.raid.stripe_cache_size.origin,
             )
-            .udev(name, "md/stripe_cache_size", wanted)
+            .udev(array.device, "md/stripe_cache_size", wanted)
             .costing(format!("{} of memory", humane_bytes(memory)))
             .into_outcome());
     }

@@ -20,7 +20,8 @@
 //! performance. A journal disk is one more that must not fail.
 //!
 //! ## When it does not apply
-//! Mirrors and stripes without parity.
+//! Mirrors and stripes without parity. RAID that LVM makes is not assessed: only its own tools show the
+//! level.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/admin-guide/md.html>

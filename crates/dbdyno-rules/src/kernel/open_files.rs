@@ -11,7 +11,8 @@
 //!
 //! ## What to do
 //! Raise the limit in the server's systemd unit (services do not read limits.d), or `fs.file-max`;
-//! or lower max_files_per_process.
+//! or lower max_files_per_process. One number in `LimitNOFILE=` is the soft and the hard limit, so the
+//! advice writes both and leaves the hard one as high as it is.
 //!
 //! ## Risk
 //! None to data.
@@ -21,12 +22,13 @@
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/kernel-resources.html>
+//! - <https://man7.org/linux/man-pages/man5/systemd.exec.5.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
-use super::unit::{directive, drop_in};
+use super::unit::{directive, raise};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle, sysctl};
 
@@ -34,7 +36,10 @@ pub(super) const RULE: Rule = Rule {
     id: "kernel.open_files",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://www.postgresql.org/docs/current/kernel-resources.html"],
+    sources: &[
+        "https://www.postgresql.org/docs/current/kernel-resources.html",
+        "https://man7.org/linux/man-pages/man5/systemd.exec.5.html",
+    ],
     check,
     source_text: include_str!("open_files.rs"),
 };
@@ -101,10 +106,8 @@ fn with_action(finding: Finding, host: &Host, per_process: u64) -> Finding {
             Needs::Restart,
         ),
         None => {
-            let line = format!("LimitNOFILE={}", per_process.saturating_mul(2));
-            finding
-                .host_action(format!("{line} in {}", drop_in(host)), Needs::Restart)
-                .unit(host, [line])
+            let enough = per_process.saturating_mul(2);
+            raise(finding, host, ("LimitNOFILE", LIMIT), enough)
         }
     }
 }
@@ -120,6 +123,8 @@ mod tests {
         let host = facts.host.as_mut().unwrap();
         let mut process = host.server_process.value().unwrap().clone();
         process.limits.insert("Max open files".to_owned(), limit);
+        let hard = Some(524_288);
+        process.hard_limits.insert("Max open files".to_owned(), hard);
         host.server_process = Fact::known(process, "postmaster.pid");
         facts
     }
@@ -133,7 +138,7 @@ mod tests {
         assert!(
             finding.host_actions[0]
                 .action
-                .starts_with("LimitNOFILE=8000 in")
+                .starts_with("LimitNOFILE=8000:524288 in")
         );
     }
 
@@ -151,7 +156,7 @@ mod tests {
         assert!(
             finding(&RULE, &facts).host_actions[0]
                 .action
-                .starts_with("LimitNOFILE=8000 in [Service] of")
+                .starts_with("LimitNOFILE=8000:524288 in [Service] of")
         );
     }
 

@@ -12,7 +12,8 @@
 //! ## What to do
 //! Raise `TasksMax=` (or `LimitNPROC=`) in a drop-in of the server's unit; services do not read
 //! limits.d. Where the limit is that of a group above (`system.slice`), raise it there: no unit can
-//! have more than those above it. Or lower max_connections.
+//! have more than those above it. Or lower max_connections. One number in `LimitNPROC=` is the soft and
+//! the hard limit, so the advice writes both and leaves the hard one as high as it is.
 //!
 //! ## Risk
 //! None to data.
@@ -30,7 +31,7 @@ use dbdyno_model::host::{Cgroup, Host};
 use dbdyno_model::postgres::Postgres;
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
-use super::unit::drop_in;
+use super::unit::{drop_in, raise};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, need_ref, server, setting_number, settle};
 
@@ -106,14 +107,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 /// A unit's drop-in raises the limits of its own process and group, and none of a group above.
 fn raised(finding: Finding, host: &Host, limit: &Limit, wanted: u64) -> Finding {
     let enough = wanted.saturating_mul(2);
-    let in_unit = |finding: Finding, directive: &str| {
-        let line = format!("{directive}={enough}");
-        finding
-            .host_action(format!("{line} in {}", drop_in(host)), Needs::Restart)
-            .unit(host, [line])
-    };
     let Some(group) = &limit.group else {
-        return in_unit(finding, "LimitNPROC");
+        return raise(finding, host, ("LimitNPROC", LIMIT), enough);
     };
     let name = group.rsplit('/').next().unwrap_or(group);
     let unit = host
@@ -121,7 +116,10 @@ fn raised(finding: Finding, host: &Host, limit: &Limit, wanted: u64) -> Finding 
         .value()
         .and_then(|process| process.unit.value());
     if unit.is_some_and(|unit| unit.name == name) {
-        return in_unit(finding, "TasksMax");
+        let line = format!("TasksMax={enough}");
+        return finding
+            .host_action(format!("{line} in {}", drop_in(host)), Needs::Restart)
+            .unit(host, [line]);
     }
     // Others take their share of it.
     let in_all = limit.most.saturating_add(enough);

@@ -11,7 +11,9 @@
 //! ## What to do
 //! 128 KiB for short transactions; prove another value with a trial. It is the kernel's default
 //! unless a disk or an array names a best size of requests: then it is twice that, if that is more.
-//! PostgreSQL 18 reads ahead itself, so test again there.
+//! PostgreSQL 18 reads ahead itself, so test again there. The udev rule matches a logical volume or
+//! another mapped device by its name, an array by its UUID and a disk by its kind: the kernel's names
+//! (dm-3, sda) may be another device's after a boot. A rule by the kind holds for all of them.
 //!
 //! ## Risk
 //! None to data. Full scans may become slower.
@@ -100,7 +102,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             humane_bytes(kib << 10)
         ))
         .evidence("read_ahead_kb", kib, &top.read_ahead_kib.origin)
-        .udev(name, "queue/read_ahead_kb", DEFAULT_KIB)
+        .udev(top, "queue/read_ahead_kb", DEFAULT_KIB)
         .costing("full scans may become slower")
         .into_outcome())
 }

@@ -43,6 +43,10 @@ pub(super) const RULE: Rule = Rule {
 /// SYS_UID_MAX of /etc/login.defs, which systemd has compiled in.
 const LAST_SYSTEM_USER: u32 = 999;
 
+/// The last file's value counts, by names alone, whatever directory they lie in: behind all that begin
+/// with digits, as those of packages and owners do.
+const DROP_IN: &str = "/etc/systemd/logind.conf.d/zz-dbdyno.conf";
+
 fn check(facts: &Facts) -> Outcome {
     settle(assess(facts))
 }
@@ -68,7 +72,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if !need(&host.removes_ipc, "RemoveIPC of systemd-logind")? {
         return Ok(Outcome::Ok);
     }
-    Ok(RULE
+    let finding = RULE
         .finding(format!(
             "systemd-logind removes the server's shared memory when user {user} logs out"
         ))
@@ -76,17 +80,29 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .evidence("RemoveIPC", "yes", &host.removes_ipc.origin)
         .evidence("user of the server", user, &process.uid.origin)
         .host_action(
-            "[Login] RemoveIPC=no in /etc/systemd/logind.conf.d/90-dbdyno.conf, then: systemctl \
-             restart systemd-logind",
+            format!("[Login] RemoveIPC=no in {DROP_IN}, then: systemctl restart systemd-logind"),
             Needs::Online,
         )
-        .file(
-            "/etc/systemd/logind.conf.d/90-dbdyno.conf",
-            ["[Login]", "RemoveIPC=no"],
-        )
+        .file(DROP_IN, ["[Login]", "RemoveIPC=no"])
         .run(["systemctl restart systemd-logind"])
-        .costing("users of the machine may leave shared memory behind")
-        .into_outcome())
+        .costing("users of the machine may leave shared memory behind");
+    let finding = match later(&host.removes_ipc.origin) {
+        Some(file) => finding.host_action(
+            format!("and take RemoveIPC=yes out of {file}, which is read after {DROP_IN}"),
+            Needs::Online,
+        ),
+        None => finding,
+    };
+    Ok(finding.into_outcome())
+}
+
+/// The drop-in that says it now, where ours would not win over it.
+fn later(origin: &str) -> Option<&str> {
+    let file = origin.strip_suffix(" RemoveIPC")?;
+    let (directory, name) = file.rsplit_once('/')?;
+    let is_drop_in = directory.ends_with("/logind.conf.d");
+    let (_, ours) = DROP_IN.rsplit_once('/')?;
+    (is_drop_in && name > ours).then_some(file)
 }
 
 #[cfg(test)]
@@ -108,6 +124,26 @@ mod tests {
     fn an_ordinary_user_is_found() {
         let finding = finding(&RULE, &run_by(1001, true));
         insta::assert_snapshot!(finding.message, @"systemd-logind removes the server's shared memory when user 1001 logs out");
+    }
+
+    #[test]
+    fn our_file_is_read_after_the_one_that_says_it_now() {
+        let said_by = |file: &str| {
+            let mut facts = run_by(1001, true);
+            host(&mut facts).removes_ipc = Fact::known(true, format!("{file} RemoveIPC"));
+            finding(&RULE, &facts).host_actions
+        };
+        let actions = said_by("/etc/systemd/logind.conf.d/99-site.conf");
+        assert_eq!(actions.len(), 1);
+        let ours = actions[0].files[0].file.rsplit('/').next();
+        assert!(ours > Some("99-site.conf"));
+        assert_eq!(said_by("/etc/systemd/logind.conf").len(), 1);
+        let actions = said_by("/usr/lib/systemd/logind.conf.d/zzz.conf");
+        assert!(
+            actions[1]
+                .action
+                .contains("out of /usr/lib/systemd/logind.conf.d/zzz.conf")
+        );
     }
 
     #[test]

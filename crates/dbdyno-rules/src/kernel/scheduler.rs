@@ -2,8 +2,9 @@
 //!
 //! ## What it finds
 //! `bfq` under a database; anything but `none` on NVMe and virtio disks; anything but `none` or
-//! `mq-deadline` on other solid-state disks; anything but `mq-deadline` on rotating disks.
-//! `mq-deadline` where `none` is better, the kernel's choice for disks with one queue, is only told.
+//! `mq-deadline` on other solid-state disks and on multipath devices; anything but `mq-deadline` on
+//! rotating disks. `mq-deadline` where `none` is better, the kernel's choice for disks with one queue,
+//! is only told.
 //!
 //! ## Why it matters
 //! A fast device orders its queue itself, and a scheduler above it only adds locks and latency. A
@@ -11,21 +12,28 @@
 //! shares bandwidth between programs, for desktops.
 //!
 //! ## What to do
-//! Set it now and keep it by a udev rule. The old names noop, deadline and cfq are gone since Linux
-//! 5.0, and `elevator=` on the command line does nothing.
+//! Set it now and keep it by a udev rule. Names such as sda and dm-3 may be another disk's after a boot:
+//! the rule goes by the kind of disk and by whether it rotates, or by the name of a mapped device. The
+//! old schedulers noop, deadline and cfq are gone since Linux 5.0, and `elevator=` on the command line
+//! does nothing.
 //!
 //! ## Risk
 //! None to data.
 //!
 //! ## When it does not apply
-//! Layers without a queue of their own (partitions, device mapper, MD, loop). In a virtual machine
-//! a disk that calls itself rotating may also have `none`: the hypervisor decides what it says.
+//! Layers without a queue of their own (partitions, logical volumes, encryption, MD, loop). The paths
+//! of a multipath device: it has the scheduler, and its requests pass by those of its paths; what the
+//! disks behind a path are, a storage array does not say. (Multipath with `queue_mode bio`, where the
+//! paths' own schedulers count, is not told from the other.) In a virtual machine a disk that
+//! calls itself rotating may also have `none`: the hypervisor decides what it says.
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/block/switching-sched.html>
+//! - <https://github.com/torvalds/linux/blob/v5.10/block/blk-core.c>
+//! - <https://man7.org/linux/man-pages/man7/udev.7.html>
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Host, Mapper};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::paste::PasteExt;
@@ -36,7 +44,11 @@ pub(super) const RULE: Rule = Rule {
     id: "kernel.scheduler",
     severity: Severity::Warn,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/block/switching-sched.html"],
+    sources: &[
+        "https://docs.kernel.org/block/switching-sched.html",
+        "https://github.com/torvalds/linux/blob/v5.10/block/blk-core.c",
+        "https://man7.org/linux/man-pages/man7/udev.7.html",
+    ],
     check,
     source_text: include_str!("scheduler.rs"),
 };
@@ -52,7 +64,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut judged = false;
     let devices = block_devices(host)?;
     for device in devices.all.iter().copied() {
-        match judge(host, device) {
+        match judge(host, device, &devices.all) {
             Ok(None) => {}
             Ok(Some(Judgement::Right)) => judged = true,
             Ok(Some(Judgement::Wrong(better))) => wrong.push((device, better)),
@@ -87,7 +99,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let now = need_ref(&device.scheduler, "scheduler")?;
         finding = finding
             .evidence("scheduler", now, &device.scheduler.origin)
-            .udev(&device.name, "queue/scheduler", better);
+            .udev(device, "queue/scheduler", better);
     }
     Ok(finding.into_outcome())
 }
@@ -103,14 +115,27 @@ enum Judgement {
     Wrong(&'static str),
 }
 
+/// What may stand under the data: it keeps reads from starving, or leaves the order to the disk.
+const EITHER: &[&str] = &["none", "mq-deadline"];
+
 /// None for layers without a queue of their own.
-fn judge(host: &Host, device: &BlockDevice) -> Result<Option<Judgement>, Outcome> {
+fn judge(
+    host: &Host,
+    device: &BlockDevice,
+    all: &[&BlockDevice],
+) -> Result<Option<Judgement>, Outcome> {
     use BlockDeviceKind::{Disk, Nvme, Virtio};
-    if !matches!(device.kind, Disk | Nvme | Virtio) {
+    let is_multipath = is_multipath(device);
+    if !is_multipath && !matches!(device.kind, Disk | Nvme | Virtio) {
+        return Ok(None);
+    }
+    if is_path(device, all)? {
         return Ok(None);
     }
     let scheduler = need_ref(&device.scheduler, &format!("scheduler of {}", device.name))?;
-    let allowed: &[&'static str] = if device.kind == Disk {
+    let allowed: &[&'static str] = if is_multipath {
+        EITHER
+    } else if device.kind == Disk {
         let rotates = need(
             &device.rotational,
             &format!("whether {} rotates", device.name),
@@ -118,7 +143,7 @@ fn judge(host: &Host, device: &BlockDevice) -> Result<Option<Judgement>, Outcome
         let virtualisation = need_ref(&host.virtualisation, "virtualisation")?;
         match (rotates, virtualisation.kind.as_str()) {
             (true, "none") => &["mq-deadline"],
-            _ => &["none", "mq-deadline"],
+            _ => EITHER,
         }
     } else {
         &["none"]
@@ -137,11 +162,27 @@ fn judge(host: &Host, device: &BlockDevice) -> Result<Option<Judgement>, Outcome
     }))
 }
 
+fn is_multipath(device: &BlockDevice) -> bool {
+    let mapped = device.mapped.as_ref();
+    mapped.is_some_and(|mapped| mapped.mapper.get() == Some(Mapper::Multipath))
+}
+
+/// Whether a multipath device hands its requests to this one, past the scheduler. Only below a mapped
+/// device that is possible.
+fn is_path(device: &BlockDevice, all: &[&BlockDevice]) -> Result<bool, Outcome> {
+    let mut all = all.iter();
+    if !all.any(|other| other.kind == BlockDeviceKind::DeviceMapper) {
+        return Ok(false);
+    }
+    let name = format!("whether {} is a path of a multipath device", device.name);
+    need(&device.is_path, &name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{finding, healthy, not_applicable, ok, unknown};
-    use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Virtualisation};
+    use crate::testing::{devices, finding, healthy, not_applicable, ok, unknown};
+    use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Mapped, Mapper, Virtualisation};
     use dbdyno_model::{Fact, Facts, Severity};
 
     fn bare_metal(kind: BlockDeviceKind, rotational: bool, scheduler: Fact<String>) -> Facts {
@@ -177,9 +218,59 @@ mod tests {
         insta::assert_snapshot!(finding.message, @"the I/O scheduler of sda is bfq and should be mq-deadline");
         assert_eq!(
             finding.host_actions[0].action,
-            "ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"sda\", \
-             ATTR{queue/scheduler}=\"mq-deadline\" in /etc/udev/rules.d/90-dbdyno.rules, then: \
-             udevadm trigger"
+            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", KERNEL==\"sd*\", \
+             ATTR{queue/rotational}==\"1\", ATTR{queue/scheduler}=\"mq-deadline\" in \
+             /etc/udev/rules.d/zz-dbdyno.rules, which holds for all SCSI and SATA disks (sd*) that \
+             are alike, then: udevadm trigger for sda"
+        );
+    }
+
+    /// A rotating disk behind a storage array, with the multipath device above it.
+    fn multipath(of_device: &str, is_path: Fact<bool>) -> Facts {
+        let mut facts = bare_metal(BlockDeviceKind::Disk, true, named("none"));
+        let mapped = Mapped {
+            name: Fact::known("mpatha".to_owned(), "dm/name"),
+            mapper: Fact::known(Mapper::Multipath, "dm/uuid"),
+        };
+        devices(&mut facts, |devices| {
+            let path = devices.last_mut().unwrap();
+            path.is_path = is_path.clone();
+            let above = BlockDevice {
+                name: "dm-0".to_owned(),
+                kind: BlockDeviceKind::DeviceMapper,
+                scheduler: Fact::known(of_device.to_owned(), "/sys/block/dm-0/queue/scheduler"),
+                mapped: Some(mapped.clone()),
+                is_path: Fact::known(false, "dm-0"),
+                ..path.clone()
+            };
+            devices.insert(0, above);
+        });
+        let host = facts.host.as_mut().unwrap();
+        host.wal = host.data.clone();
+        facts
+    }
+
+    #[test]
+    fn of_multipath_the_device_counts_and_its_paths_do_not() {
+        let path = Fact::known(true, "dm/uuid");
+        ok(&RULE, &multipath("mq-deadline", path.clone()));
+        ok(&RULE, &multipath("none", path.clone()));
+        let finding = finding(&RULE, &multipath("bfq", path));
+        assert_eq!(
+            finding.message,
+            "the I/O scheduler of dm-0 is bfq and should be none"
+        );
+        let line = &finding.host_actions[0].files[0].lines[0];
+        assert!(line.contains("ENV{DM_NAME}==\"mpatha\", ATTR{queue/scheduler}=\"none\""));
+        assert!(finding.host_actions[0].commands[1].ends_with("--sysname-match=dm-0"));
+    }
+
+    #[test]
+    fn a_disk_below_a_mapped_device_that_was_not_looked_into_is_unknown() {
+        let facts = multipath("mq-deadline", Fact::default());
+        assert_eq!(
+            unknown(&RULE, &facts),
+            "whether sda is a path of a multipath device: not collected"
         );
     }
 

@@ -1,15 +1,17 @@
 //! The host reads memory back from swap, or waits for memory.
 //!
 //! ## What it finds
-//! Pages read from swap in the window, tasks that waited for memory in more than 10 % of the last
-//! minute or of the window (pressure stall information), or a postmaster with more than 1 % of its
-//! resident size in swap. What lasted less than a minute, and what was swapped out long ago, are
-//! warned of; the rest is critical.
+//! At least 100 pages a second read from swap in the window, tasks that waited for memory in more than
+//! 10 % of the last minute or of the window (pressure stall information), or a postmaster with more than
+//! 1 % of its resident size in swap. What lasted less than a minute, and what was swapped out long ago,
+//! are warned of; the rest is critical.
 //!
 //! ## Why it matters
 //! A cache in swap is slower than no cache: a hit costs a disk read, and the kernel writes
 //! something else out to make room for it. Latencies grow a thousandfold while CPU and query counts
-//! look idle.
+//! look idle. Single pages that come back are those of a program that slept: the kernel reads up to eight
+//! for one fault (vm.page-cluster). A hundred pages a second are a dozen to a hundred reads, as many as a
+//! rotating disk makes; where fewer already hurt, the pressure shows it.
 //!
 //! ## What to do
 //! Make the server smaller before anything else (shared_buffers, work_mem, sessions), or move the
@@ -24,6 +26,7 @@
 //!
 //! ## Sources
 //! - <https://docs.kernel.org/accounting/psi.html>
+//! - <https://docs.kernel.org/admin-guide/sysctl/vm.html>
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::Host;
@@ -36,13 +39,18 @@ pub(super) const RULE: Rule = Rule {
     id: "kernel.swapping_now",
     severity: Severity::Critical,
     confidence: Confidence::High,
-    sources: &["https://docs.kernel.org/accounting/psi.html"],
+    sources: &[
+        "https://docs.kernel.org/accounting/psi.html",
+        "https://docs.kernel.org/admin-guide/sysctl/vm.html",
+    ],
     check,
     source_text: include_str!("swapping_now.rs"),
 };
 
-/// A single page that comes back is no thrashing; a minute of it is.
+/// What began a moment ago may be over in another; a minute of it is thrashing.
 const SUSTAINED_S: f64 = 60.0;
+/// As many random reads as a rotating disk makes.
+const PAGES_PER_S: f64 = 100.0;
 const PRESSURE_PERCENT: f64 = 10.0;
 const SWAPPED_SHARE: f64 = 0.01;
 
@@ -133,7 +141,7 @@ fn swapped_in(host: &Host) -> Result<Option<Sign>, Outcome> {
     let rate = window
         .rate(|sample| sample.pswpin.map(|pages| pages as f64))
         .ok_or_else(|| Outcome::Unknown("pswpin: no two samples of it".to_owned()))?;
-    Ok((rate > 0.0).then(|| {
+    Ok((rate >= PAGES_PER_S).then(|| {
         let sustained = window.seconds >= SUSTAINED_S;
         let (rate, seconds) = (humane_number(rate), humane_number(window.seconds));
         Sign {
@@ -208,7 +216,20 @@ mod tests {
 
     #[test]
     fn a_second_of_it_is_warned_of() {
-        assert_eq!(finding(&RULE, &with_swap(3, 1.0)).severity, Severity::Warn);
+        let found = finding(&RULE, &with_swap(300, 1.0));
+        assert_eq!(found.severity, Severity::Warn);
+    }
+
+    #[test]
+    fn single_pages_that_come_back_are_no_swapping() {
+        ok(&RULE, &with_swap(3, 1.0));
+        ok(&RULE, &with_swap(180, 60.0));
+        // Unless somebody waits for them.
+        let pressed = finding(&RULE, &pressed(with_swap(3, 1.0)));
+        assert_eq!(
+            pressed.message,
+            "tasks waited for memory in 14.2 % of the last minute"
+        );
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use dbdyno_model::Fact;
-use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid};
+use dbdyno_model::host::{BlockDevice, BlockDeviceKind, Raid, is_container_layer};
 
 use super::mounts::Mount;
 use super::root::Root;
-use super::{lvm, text};
+use super::{lvm, mapped, text};
 
 const BLOCK: &str = "/sys/block";
 /// More devices under one file system are a loop or a storage array beyond a list.
@@ -20,7 +20,7 @@ pub(super) fn under(root: &Root, mount: &Mount) -> Fact<Vec<BlockDevice>> {
             let why = "ZFS does not show its disks in /sys; see `zpool status`";
             return Fact::unknown(why, BLOCK);
         }
-        "overlay" => {
+        name if is_container_layer(name) => {
             let why = "an overlay does not show the file system below it";
             return Fact::unknown(why, BLOCK);
         }
@@ -97,8 +97,10 @@ fn chain(root: &Root, top: String) -> Vec<BlockDevice> {
     let disks = disks(root).unwrap_or_default();
     let mut seen = BTreeSet::new();
     let mut devices = Vec::new();
-    let mut stack = vec![top];
-    while let Some(name) = stack.pop() {
+    let no_path = |name: &str| Fact::known(false, format!("{BLOCK}/{name}"));
+    let is_path = no_path(&top);
+    let mut stack = vec![(top, is_path)];
+    while let Some((name, is_path)) = stack.pop() {
         if devices.len() == MOST_DEVICES || !seen.insert(name.clone()) {
             continue;
         }
@@ -106,13 +108,22 @@ fn chain(root: &Root, top: String) -> Vec<BlockDevice> {
             .iter()
             .find_map(|disk| Some((disk, partition_directory(disk, &name, root)?)));
         if let Some((disk, directory)) = disk {
-            devices.push(partition(root, &name, &directory));
-            stack.push(disk.clone());
+            devices.push(BlockDevice {
+                is_path,
+                ..partition(root, &name, &directory)
+            });
+            stack.push((disk.clone(), no_path(disk)));
         } else {
             let slaves = root.list(&format!("{BLOCK}/{name}/slaves"));
-            devices.push(whole(root, &name));
+            let device = BlockDevice {
+                is_path,
+                ..whole(root, &name)
+            };
+            let are_paths = mapped::is_above_paths(&device);
+            devices.push(device);
             // The stack gives back the last one first.
-            stack.extend(slaves.unwrap_or_default().into_iter().rev());
+            let below = slaves.unwrap_or_default().into_iter().rev();
+            stack.extend(below.map(|slave| (slave, are_paths.clone())));
         }
     }
     devices
@@ -141,6 +152,8 @@ fn partition(root: &Root, name: &str, directory: &str) -> BlockDevice {
         optimal_io_bytes: of_disk(directory),
         raid: None,
         volume_group: None,
+        mapped: None,
+        is_path: Fact::default(),
     }
 }
 
@@ -172,8 +185,11 @@ fn whole(root: &Root, name: &str) -> BlockDevice {
             sync_action: root.fact(&format!("{md}/sync_action"), text::phrase),
             stripe_cache_size: root.fact(&format!("{md}/stripe_cache_size"), text::number),
             stripe_cache_active: root.fact(&format!("{md}/stripe_cache_active"), text::number),
+            uuid: root.fact(&format!("{md}/uuid"), text::phrase),
         }),
         volume_group: lvm::volume_group(root, &directory),
+        mapped: mapped::collect(root, &directory),
+        is_path: Fact::default(),
     }
 }
 

@@ -10,15 +10,24 @@ use super::{maps, text, unit};
 
 /// Soft limits by name; `None` is unlimited. A line that does not parse is left out.
 pub fn limits(text: &str) -> BTreeMap<String, Option<u64>> {
+    column(text, 0)
+}
+
+/// Hard limits in the same way.
+pub fn hard_limits(text: &str) -> BTreeMap<String, Option<u64>> {
+    column(text, 1)
+}
+
+fn column(text: &str, at: usize) -> BTreeMap<String, Option<u64>> {
     text.lines()
         .filter_map(|line| {
             // Names hold single spaces; columns are at least two apart.
             let (name, rest) = line.split_once("  ")?;
-            let soft = match rest.split_whitespace().next()? {
+            let limit = match rest.split_whitespace().nth(at)? {
                 "unlimited" => None,
                 number => Some(number.parse().ok()?),
             };
-            Some((name.trim().to_owned(), soft))
+            Some((name.trim().to_owned(), limit))
         })
         .collect()
 }
@@ -104,13 +113,13 @@ pub(super) fn collect(root: &Root, pid: Option<u32>) -> Fact<ServerProcess> {
         Fact::from_result(result, format!("{status_path} {name}"))
     };
     let (shared_memory_bytes, libc) = maps::collect(root, pid);
+    let of_kernel = root.text(&format!("{directory}/limits"));
+    let of_kernel = of_kernel.unwrap_or_default();
     let process = ServerProcess {
         pid,
         oom_score_adj: root.fact(&format!("{directory}/oom_score_adj"), text::number),
-        limits: root
-            .text(&format!("{directory}/limits"))
-            .map(|text| limits(&text))
-            .unwrap_or_default(),
+        limits: limits(&of_kernel),
+        hard_limits: hard_limits(&of_kernel),
         swap_bytes: size("VmSwap"),
         resident_bytes: size("VmRSS"),
         uid: Fact::from_result(
@@ -158,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn soft_limits_and_sizes_are_read() {
+    fn limits_and_sizes_are_read() {
         let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
                     Max cpu time              unlimited            unlimited            seconds   \n\
                     Max open files            1024                 4096                 files     \n\
@@ -167,6 +176,10 @@ mod tests {
         assert_eq!(read.get("Max open files"), Some(&Some(1024)));
         assert_eq!(read.get("Max cpu time"), Some(&None));
         assert_eq!(read.len(), 3);
+        let hard = hard_limits(text);
+        assert_eq!(hard.get("Max open files"), Some(&Some(4096)));
+        assert_eq!(hard.get("Max cpu time"), Some(&None));
+        assert_eq!(hard.len(), 3);
 
         let status = "VmRSS:\t    2048 kB\nVmSwapX:\t 1 kB\nVmSwap:\t       0 kB\n";
         assert_eq!(status_bytes(status, "VmRSS"), Ok(2 << 20));

@@ -1,7 +1,7 @@
 //! Whether the machine is virtual, and whether this process lives in a container.
 
 use dbdyno_model::Fact;
-use dbdyno_model::host::Virtualisation;
+use dbdyno_model::host::{Virtualisation, is_container_layer};
 
 use super::root::Root;
 use super::{cgroup, mounts};
@@ -160,7 +160,7 @@ pub(super) fn container(root: &Root) -> Fact<bool> {
             let overlay = mounts
                 .iter()
                 .rfind(|mount| mount.mount_point == "/")
-                .is_some_and(|mount| mount.filesystem == "overlay");
+                .is_some_and(|mount| is_container_layer(&mount.filesystem));
             // Machines that are installed from an image have one as well. systemd as the first program
             // of a container would have left its mark above.
             let boots = root.exists("/run/systemd/system");

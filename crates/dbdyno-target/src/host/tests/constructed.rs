@@ -1,6 +1,6 @@
 //! Trees written by hand for machines that cannot be had: who sets what, LVM on RAID, groups out of memory, a cloud.
 
-use dbdyno_model::host::{BlockDeviceKind, Cgroup, Host};
+use dbdyno_model::host::{BlockDeviceKind, Cgroup, Host, Mapper};
 
 use super::{HostOptions, assert_unknown, collect, devices, options, tree};
 use crate::host::traffic;
@@ -178,7 +178,73 @@ fn a_volume_group_is_read_with_the_starts_of_its_volumes() {
     assert_eq!(raid.sync_action.value().unwrap(), "recover");
     assert_eq!(raid.stripe_cache_active.get(), Some(250));
     assert!(found[1].volume_group.is_none());
+    let mapped = found[0].mapped.as_ref().unwrap();
+    assert_eq!(mapped.name.value().unwrap(), "vg--data-pg");
+    assert_eq!(mapped.mapper.get(), Some(Mapper::Lvm));
+    assert!(found[1].mapped.is_none());
+    assert_unknown(&raid.uuid, "no such file");
+    let mut all = found.iter();
+    assert!(all.all(|device| device.is_path.get() == Some(false)));
     assert_unknown(&found[2].minimum_io_bytes, "see its disk");
+}
+
+/// LVM on a multipath disk with two paths, and a mapped disk whose maker is not shown.
+#[test]
+fn paths_are_told_from_disks_and_are_unknown_below_a_device_of_unknown_make() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "proc/self/mountinfo",
+        "1 0 253:1 / / rw - xfs /dev/mapper/san-pg rw\n\
+         2 1 253:2 / /wal rw - xfs /dev/mapper/odd rw\n",
+    );
+    for (device, number, name, uuid) in [
+        ("dm-0", "253:0", "mpatha", "mpath-3600508b400105e21"),
+        ("dm-1", "253:1", "san-pg", "LVM-AAAACCCC"),
+    ] {
+        write(&format!("sys/block/{device}/dev"), number);
+        write(&format!("sys/block/{device}/dm/name"), name);
+        write(&format!("sys/block/{device}/dm/uuid"), uuid);
+    }
+    write("sys/block/dm-2/dev", "253:2");
+    write("sys/block/dm-2/dm/name", "odd");
+    for place in [
+        "dm-1/slaves/dm-0",
+        "dm-0/slaves/sda",
+        "dm-0/slaves/sdb",
+        "dm-2/slaves/sdc",
+    ] {
+        write(&format!("sys/block/{place}/.keep"), "");
+    }
+    for (disk, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+        write(&format!("sys/block/{disk}/dev"), number);
+    }
+    let root = crate::host::Root::new(directory.path());
+    let host = collect(&root, &options("/pg", Some("/wal"), None));
+    let paths = |storage: &dbdyno_model::host::Storage| -> Vec<(String, Option<bool>)> {
+        let devices = storage.devices.value().unwrap().iter();
+        devices
+            .map(|device| (device.name.clone(), device.is_path.get()))
+            .collect()
+    };
+    let known = |name: &str, is_path| (name.to_owned(), is_path);
+    assert_eq!(
+        paths(host.data.value().unwrap()),
+        [
+            known("dm-1", Some(false)),
+            known("dm-0", Some(false)),
+            known("sda", Some(true)),
+            known("sdb", Some(true)),
+        ]
+    );
+    assert_eq!(
+        paths(host.wal.value().unwrap()),
+        [known("dm-2", Some(false)), known("sdc", None)]
+    );
 }
 
 #[test]

@@ -117,6 +117,7 @@ proptest! {
         let _ = (parse::counter(&text, "oom_kill"), parse::throttling(&text));
         let _ = (parse::allowed(&text), parse::model(&text), parse::hypervisor_flag(&text));
         let _ = (parse::limits(&text), parse::status_bytes(&text, "VmRSS"));
+        let _ = parse::hard_limits(&text);
         let _ = (parse::meminfo(&text), parse::swaps(&text), parse::mountinfo(&text));
         let _ = (parse::nodes(&text), parse::stall(&text), parse::size(&text));
         let _ = (parse::cpus(&text), parse::vmstat(&text), parse::sysctl(&text));
@@ -130,7 +131,7 @@ proptest! {
         let _ = (parse::group_name(&text), parse::physical_volumes(&text));
         let _ = (parse::shared_memory(&text), parse::libc(&text), parse::libc_name_version(&text));
         let _ = (parse::libc_banner_version(&bytes), parse::status_uid(&text));
-        let _ = (parse::confinement(&text), parse::kernel_options(&text));
+        let _ = (parse::confinement(&text), parse::kernel_options(&text), parse::mapper(&text));
         let _ = (parse::fstab_options(&text, "/"), parse::switch(&text));
         let _ = (parse::diskstats(&text), parse::listening(&text), parse::misaligned(&text));
         let _ = (parse::node(&text, 0), parse::cache_max(&text));

@@ -119,7 +119,9 @@ proptest! {
                 format!("{name:<26}{soft:<21}unlimited            files\n")
             })
             .collect();
-        prop_assert_eq!(parse::limits(&lines), values);
+        prop_assert_eq!(parse::limits(&lines), values.clone());
+        let hard = parse::hard_limits(&lines);
+        prop_assert!(hard.keys().eq(values.keys()) && hard.values().all(Option::is_none));
     }
 
     #[test]
