@@ -30,6 +30,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{CollationUse, DatabaseLocale, Postgres, ReplicationRole};
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
@@ -78,8 +79,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut changed: Vec<String> = Vec::new();
     if let Some(first) = databases.first() {
         changed.push(format!(
-            "{} database(s), first {} (made with {}, now {})",
-            databases.len(),
+            "{}, first {} (made with {}, now {})",
+            plural(databases.len() as u64, "database"),
             first.name,
             shown(first.version.as_deref()),
             shown(first.actual.as_deref())
@@ -87,12 +88,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     if let Some(first) = others.first() {
         changed.push(format!(
-            "{} collation(s) in use, first {} (made with {}, now {}, {} indexes)",
-            others.len(),
+            "{} in use, first {} (made with {}, now {}, {})",
+            plural(others.len() as u64, "collation"),
             first.name,
             first.version,
             shown(first.actual.as_deref()),
-            first.indexes
+            plural(first.indexes, "index")
         ));
     }
     let mut finding = RULE
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(finding.effect, Effect::Durability);
         assert_eq!(
             finding.message,
-            "text may sort differently than when its indexes were built: 1 database(s), first Shop (made with 2.31, now 2.36)"
+            "text may sort differently than when its indexes were built: 1 database, first Shop (made with 2.31, now 2.36)"
         );
         assert_eq!(
             finding.host_actions[0].action,

@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Postgres;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{ORIGIN, SettingEvidence};
@@ -78,12 +79,16 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .collect();
     let mut drifts = Vec::new();
     if !pending.is_empty() {
-        drifts.push(format!("{} wait for a restart", listed(&pending)));
+        drifts.push(format!(
+            "{} {} for a restart",
+            listed(&pending),
+            verb(pending.len() as u64, "waits", "wait")
+        ));
     }
     if !errors.is_empty() {
         drifts.push(format!(
-            "the files have {} error(s), first: {}",
-            errors.len(),
+            "the files have {}, first: {}",
+            plural(errors.len() as u64, "error"),
             errors[0]
         ));
     }
@@ -98,8 +103,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     if let Some(first) = shadowed.first() {
         drifts.push(format!(
-            "{} line(s) have no effect, first: {first}",
-            shadowed.len()
+            "{} {} no effect, first: {first}",
+            plural(shadowed.len() as u64, "line"),
+            verb(shadowed.len() as u64, "has", "have")
         ));
     }
     if drifts.is_empty() {
@@ -187,7 +193,7 @@ mod tests {
             vec!["postgresql.conf:12: work_mem = 4 GB".into()],
             "pg_file_settings",
         );
-        insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers wait for a restart; the files have 1 error(s), first: postgresql.conf:12: work_mem = 4 GB");
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers waits for a restart; the files have 1 error, first: postgresql.conf:12: work_mem = 4 GB");
     }
 
     #[test]
@@ -199,7 +205,7 @@ mod tests {
             "pg_file_settings",
         );
         let found = finding(&RULE, &facts);
-        assert_eq!(found.message, "shared_buffers wait for a restart");
+        assert_eq!(found.message, "shared_buffers waits for a restart");
         assert_eq!(found.effect, Effect::Operation);
     }
 
@@ -216,7 +222,7 @@ mod tests {
         ok(&RULE, &facts);
         postgres(&mut facts).managed_by = Some("Patroni".into());
         let found = finding(&RULE, &facts);
-        assert_eq!(found.message, "shared_buffers wait for a restart");
+        assert_eq!(found.message, "shared_buffers waits for a restart");
     }
 
     #[test]
@@ -227,7 +233,7 @@ mod tests {
             "pg_file_settings",
         );
         let found = finding(&RULE, &facts);
-        insta::assert_snapshot!(found.message, @"1 line(s) have no effect, first: a.conf:1: work_mem is overridden by auto.conf:1");
+        insta::assert_snapshot!(found.message, @"1 line has no effect, first: a.conf:1: work_mem is overridden by auto.conf:1");
         assert_eq!(found.severity, Severity::Info);
         assert_eq!(found.evidence.len(), 1);
     }

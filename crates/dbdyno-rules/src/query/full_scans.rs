@@ -112,7 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     Ok(finding
-        .and_more(scanned.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(scanned.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 
