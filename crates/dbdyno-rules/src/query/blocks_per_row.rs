@@ -30,7 +30,7 @@ use dbdyno_model::postgres::TrackedStatement;
 use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::statements::{self, name, share};
+use super::statements::{self, name, names, share};
 use crate::rule::{FindingExt, Rule, server, settle};
 use crate::scope::{LISTED, ScopeExt, humane_count};
 
@@ -118,7 +118,7 @@ fn returns_what_it_finds(text: &str) -> bool {
     let text = text.to_lowercase();
     let is_select = text.trim_start_matches(['(', ' ']).starts_with("select");
     // Without it a function is called; a list of columns may be longer than the text that is kept.
-    let has_table = text.ends_with('…') || text.split_whitespace().any(|word| word == "from");
+    let has_table = text.ends_with('…') || names(&text, "from");
     is_select && has_table && !AGGREGATES.iter().any(|word| text.contains(word))
 }
 
@@ -163,6 +163,7 @@ mod tests {
         assert!(!returns_what_it_finds("UPDATE t SET a = $1"));
         assert!(!returns_what_it_finds("SELECT process_queue($1)"));
         assert!(returns_what_it_finds("SELECT a\nFROM t"));
+        assert!(returns_what_it_finds("SELECT *FROM(SELECT a FROM t) s"));
         assert!(returns_what_it_finds("SELECT t.a, t.b, t.c…"));
         assert!(!returns_what_it_finds(
             "select a, COUNT(*) from t GROUP BY a"
