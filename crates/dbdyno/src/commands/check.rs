@@ -71,7 +71,7 @@ fn tell_unread(facts: &Facts, printer: &Printer) {
     let unread = servers.filter(|server| server.engine.is_none()).count();
     if unread > 0 {
         printer.say(&format!(
-            "{} could not be read: --fail-on counts what could",
+            "{} could not be read: --fail-on counts only what could",
             plural(unread as u64, "PostgreSQL server")
         ));
     }
