@@ -51,8 +51,64 @@ const LISTED: usize = 5;
 /// How the collector words a line that a later one wins over.
 const SHADOWED: &str = " is overridden by ";
 
+/// Where the files and the running server disagree.
+struct Drift<'a> {
+    pending: Vec<String>,
+    disabled: Vec<String>,
+    errors: Vec<&'a String>,
+    shadowed: Vec<&'a String>,
+}
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    let drift = drift(postgres)?;
+    let mut told = told(&drift);
+    // What ALTER SYSTEM sets stands in postgresql.conf as well: a word for who reads only there.
+    let severity = if told.is_empty() {
+        Severity::Info
+    } else {
+        RULE.severity
+    };
+    if let Some(first) = drift.shadowed.first() {
+        told.push(format!(
+            "{} {} no effect, first: {first}",
+            plural(drift.shadowed.len() as u64, "line"),
+            verb(drift.shadowed.len() as u64, "has", "have")
+        ));
+    }
+    if told.is_empty() {
+        return Ok(Outcome::Ok);
+    }
+    let mut finding = RULE.finding(told.join("; ")).severity(severity);
+    if !drift.errors.is_empty() {
+        finding = finding.keeps_running();
+    }
+    for name in drift.pending.iter().chain(&drift.disabled) {
+        finding = finding.shows(postgres, name);
+    }
+    let origin = &postgres.file_errors.origin;
+    for error in &drift.errors {
+        finding = finding.evidence("error", error, origin);
+    }
+    for line in drift.shadowed.iter().take(LISTED) {
+        finding = finding.evidence("without effect", line, origin);
+    }
+    if !drift.pending.is_empty() {
+        finding = finding.host_action(
+            "plan one restart, after reading what it changes",
+            Needs::Restart,
+        );
+    }
+    for name in &drift.disabled {
+        finding = finding.host_action(
+            format!("{name}: off in {}", place(postgres, name)),
+            Needs::Reload,
+        );
+    }
+    Ok(finding.into_outcome())
+}
+
+fn drift(postgres: &Postgres) -> Result<Drift<'_>, Outcome> {
     let marked = names(postgres, |_, setting| setting.pending_restart);
     // What Patroni passes on the command line comes anew with its next restart.
     let is_patroni = postgres.managed_by.as_deref() == Some(PATRONI);
@@ -65,79 +121,45 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             && setting.boot_value.as_deref() == Some("on")
             && setting.is_set_by_user()
     });
-    let none = Vec::new();
-    let lines = if pending.is_empty() && disabled.is_empty() {
+    let lines: &[String] = if pending.is_empty() && disabled.is_empty() {
         need_ref(&postgres.file_errors, "errors in the configuration files")?
     } else {
-        postgres.file_errors.value().unwrap_or(&none)
+        postgres.file_errors.value().map_or(&[][..], Vec::as_slice)
     };
     let (shadowed, others): (Vec<&String>, Vec<&String>) =
         lines.iter().partition(|line| line.contains(SHADOWED));
-    let errors: Vec<&String> = others
+    let errors = others
         .into_iter()
         .filter(|line| !is_marked(line, &marked))
         .collect();
-    let mut drifts = Vec::new();
-    if !pending.is_empty() {
-        drifts.push(format!(
+    Ok(Drift {
+        pending,
+        disabled,
+        errors,
+        shadowed,
+    })
+}
+
+/// All but the lines without effect, which alone are no reason to warn.
+fn told(drift: &Drift<'_>) -> Vec<String> {
+    let mut told = Vec::new();
+    if !drift.pending.is_empty() {
+        told.push(format!(
             "{} {} for a restart",
-            listed(&pending),
-            verb(pending.len() as u64, "waits", "wait")
+            listed(&drift.pending),
+            verb(drift.pending.len() as u64, "waits", "wait")
         ));
     }
-    if !errors.is_empty() {
-        drifts.push(format!(
-            "the files have {}, first: {}",
-            plural(errors.len() as u64, "error"),
-            errors[0]
+    if let Some(first) = drift.errors.first() {
+        told.push(format!(
+            "the files have {}, first: {first}",
+            plural(drift.errors.len() as u64, "error")
         ));
     }
-    if !disabled.is_empty() {
-        drifts.push(format!("{} off for everyone", listed(&disabled)));
+    if !drift.disabled.is_empty() {
+        told.push(format!("{} off for everyone", listed(&drift.disabled)));
     }
-    // What ALTER SYSTEM sets stands in postgresql.conf as well: a word for who reads only there.
-    let severity = if drifts.is_empty() {
-        Severity::Info
-    } else {
-        RULE.severity
-    };
-    if let Some(first) = shadowed.first() {
-        drifts.push(format!(
-            "{} {} no effect, first: {first}",
-            plural(shadowed.len() as u64, "line"),
-            verb(shadowed.len() as u64, "has", "have")
-        ));
-    }
-    if drifts.is_empty() {
-        return Ok(Outcome::Ok);
-    }
-    let mut finding = RULE.finding(drifts.join("; ")).severity(severity);
-    if !errors.is_empty() {
-        finding = finding.keeps_running();
-    }
-    for name in pending.iter().chain(&disabled) {
-        finding = finding.shows(postgres, name);
-    }
-    let origin = &postgres.file_errors.origin;
-    for error in errors {
-        finding = finding.evidence("error", error, origin);
-    }
-    for line in shadowed.iter().take(LISTED) {
-        finding = finding.evidence("without effect", line, origin);
-    }
-    if !pending.is_empty() {
-        finding = finding.host_action(
-            "plan one restart, after reading what it changes",
-            Needs::Restart,
-        );
-    }
-    for name in &disabled {
-        finding = finding.host_action(
-            format!("{name}: off in {}", place(postgres, name)),
-            Needs::Reload,
-        );
-    }
-    Ok(finding.into_outcome())
+    told
 }
 
 /// The server calls a line that waits for a restart an error, too.
