@@ -8,8 +8,10 @@ pub fn plural(count: u64, noun: &str) -> String {
     }
     let hisses = ["s", "x", "z", "ch", "sh"];
     match noun.strip_suffix('y') {
+        // Made of `by`, which stays as it is.
+        _ if noun.ends_with("standby") => format!("{number} {noun}s"),
         Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number} {stem}ies"),
-        _ if hisses.iter().any(|end| noun.ends_with(end)) => format!("{number} {noun}es"),
+        _ if hisses.iter().any(|end| noun.ends_with(*end)) => format!("{number} {noun}es"),
         _ => format!("{number} {noun}s"),
     }
 }
@@ -51,6 +53,7 @@ mod tests {
             (1200, "B-tree index", "1,200 B-tree indexes"),
             (2, "foreign key", "2 foreign keys"),
             (2, "retry", "2 retries"),
+            (2, "synchronous standby", "2 synchronous standbys"),
             (2, "branch", "2 branches"),
             (1, "retry", "1 retry"),
         ] {
