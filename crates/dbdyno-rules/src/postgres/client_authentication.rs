@@ -8,8 +8,8 @@
 //! ## Why it matters
 //! With `trust`, whoever reaches the port is whoever they say they are, a superuser included. With
 //! `password`, and with every method that hands the password on to another service, it crosses the
-//! network unencrypted; whoever reads it there can use that service, too. A line that cannot be read is skipped by a reload,
-//! which keeps the old file; at the next start the server gives up because of it.
+//! network unencrypted; whoever reads it there can use that service, too. A line that cannot be read is
+//! skipped by a reload, which keeps the old file; at the next start the server gives up because of it.
 //!
 //! ## What to do
 //! Replace `trust` and `password` by `scram-sha-256`, and `host` by `hostssl` for what needs the password
