@@ -1,4 +1,5 @@
-//! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them.
+//! The nouns of dbdyno: plain, versioned, serialisable documents and nothing that acts on them; and counts
+//! as sentences have them.
 
 pub mod bench;
 pub mod catalogue;
@@ -17,6 +18,7 @@ pub mod postgres;
 pub mod run;
 pub mod tune;
 pub mod verdict;
+pub mod words;
 
 pub use bench::Bench;
 pub use catalogue::{Catalogue, RuleText};

@@ -3,6 +3,8 @@
 //! Measured values carry at most three significant digits, and no more than their interval
 //! supports. What is not a number reads `–`.
 
+use dbdyno_model::words::grouped;
+
 /// What stands where a value is not known.
 pub const MISSING: &str = "–";
 
@@ -14,7 +16,7 @@ pub fn or_missing<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> Stri
 /// An exact count: `1,234,567`.
 #[must_use]
 pub fn count(value: u64) -> String {
-    group(&value.to_string())
+    grouped(&value.to_string())
 }
 
 /// A measured value with three significant digits: `3,160`, `18.4`, `0.0712`.
@@ -244,7 +246,7 @@ fn significant(value: f64, digits: usize) -> String {
     // Rounded to the digits first: `{:.0}` alone would keep all those before the point.
     let rounded: f64 = scientific.parse().unwrap_or(value);
     let decimals = decimals.max(0) as usize;
-    signed_minus(&group(&format!("{rounded:.decimals$}")))
+    signed_minus(&grouped(&format!("{rounded:.decimals$}")))
 }
 
 /// Drops zeros at the end of a fraction.
@@ -262,26 +264,6 @@ fn signed_minus(text: &str) -> String {
         Some(rest) => rest.to_owned(),
         None => text.to_owned(),
     }
-}
-
-/// Commas between thousands of the integer part.
-fn group(text: &str) -> String {
-    let (sign, digits) = text
-        .strip_prefix('-')
-        .map_or(("", text), |rest| ("-", rest));
-    let (integer, fraction) = digits
-        .find('.')
-        .map_or((digits, ""), |point| digits.split_at(point));
-    let mut grouped = String::with_capacity(text.len() + integer.len() / 3);
-    grouped.push_str(sign);
-    for (index, digit) in integer.chars().enumerate() {
-        if index > 0 && (integer.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped.push_str(fraction);
-    grouped
 }
 
 fn two_units(total: f64, per: u64, large: &str, small: &str) -> String {

@@ -1,5 +1,7 @@
 //! Wrapping and joining of plain text.
 
+pub(crate) use dbdyno_model::words::plural;
+
 /// Columns of a page where the caller knows no better.
 pub const DEFAULT_WIDTH: usize = 80;
 
@@ -100,12 +102,6 @@ pub(crate) fn page(lines: &[String]) -> String {
         .iter()
         .flat_map(|line| [line.as_str(), "\n"])
         .collect()
-}
-
-/// `1 pair`, `4 pairs`.
-pub(crate) fn plural(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", crate::number::count(count))
 }
 
 /// `a, b and c`.
@@ -221,8 +217,6 @@ mod tests {
         let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         assert_eq!(list(&items), "a, b and c");
         assert_eq!(list(&items[..1]), "a");
-        assert_eq!(plural(1, "pair"), "1 pair");
-        assert_eq!(plural(0, "pair"), "0 pairs");
     }
 
     proptest! {

@@ -50,7 +50,7 @@ pub fn check(facts: &Facts) -> Checked {
         match outcome {
             Outcome::Ok => checked.passed.push(rule.id),
             Outcome::Finding(finding) => {
-                let finding = kernel::owners::outlasting(*finding, facts);
+                let finding = kernel::next_boot::outlasting(*finding, facts);
                 checked.findings.push(finding);
             }
             Outcome::Unknown(why) => {

@@ -201,11 +201,12 @@ pub fn host(facts: &Facts) -> Result<&dbdyno_model::host::Host, Outcome> {
 pub fn server(facts: &Facts) -> Result<&dbdyno_model::postgres::Postgres, Outcome> {
     facts.postgres.as_ref().ok_or_else(|| {
         let runs = |server: &dbdyno_model::facts::Unreached| server.engine.is_none();
-        match facts.unreached.iter().any(runs) {
-            true => Outcome::Unknown(
+        if facts.unreached.iter().any(runs) {
+            Outcome::Unknown(
                 "the PostgreSQL server: it runs here and could not be read".to_owned(),
-            ),
-            false => Outcome::NotApplicable("no PostgreSQL server was found".to_owned()),
+            )
+        } else {
+            Outcome::NotApplicable("no PostgreSQL server was found".to_owned())
         }
     })
 }

@@ -1,6 +1,7 @@
 //! What the counters of a database can be asked: which database they are of, and for how long.
 
 use dbdyno_model::postgres::{Postgres, ReplicationRole};
+use dbdyno_model::words::plural;
 use dbdyno_model::{Finding, Outcome};
 
 use crate::rule::{FindingExt, humane_number, need};
@@ -98,8 +99,9 @@ pub(crate) fn humane_time(seconds: f64) -> String {
         (seconds / DAY_S, "day")
     };
     let amount = humane_number(amount);
-    let plural = if amount == "1" { "" } else { "s" };
-    format!("{amount} {unit}{plural}")
+    // Not a count: `1.5 hours`.
+    let ending = if amount == "1" { "" } else { "s" };
+    format!("{amount} {unit}{ending}")
 }
 
 /// `65,000` is hard to tell from `650,000`: `65 thousand`, `1.2 million`.
@@ -119,8 +121,9 @@ pub(crate) fn humane_count(count: f64) -> String {
 pub(crate) trait ScopeExt: Sized {
     #[must_use]
     fn of_database(self, postgres: &Postgres) -> Self;
+    /// One of those is named by `one`: `such table`.
     #[must_use]
-    fn and_more(self, more: usize, what: &str, origin: &str) -> Self;
+    fn and_more(self, more: usize, one: &str, origin: &str) -> Self;
 }
 
 impl ScopeExt for Finding {
@@ -133,11 +136,12 @@ impl ScopeExt for Finding {
         )
     }
 
-    fn and_more(self, more: usize, what: &str, origin: &str) -> Self {
+    fn and_more(self, more: usize, one: &str, origin: &str) -> Self {
         if more == 0 {
             return self;
         }
-        self.evidence("not listed", format!("{more} more {what}"), origin)
+        let value = plural(more as u64, &format!("more {one}"));
+        self.evidence("not listed", value, origin)
     }
 }
 

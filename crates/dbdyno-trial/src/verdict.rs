@@ -4,6 +4,7 @@ use dbdyno_bench::driver::summarise;
 use dbdyno_model::run::{Latency, Run, TransactionStats};
 use dbdyno_model::tune::{Arm, Price};
 use dbdyno_model::verdict::{Verdict, Word};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_stats::{Design, Interval, interval_of_log_ratios, judge, merge_histograms};
 
 use crate::arm::ArmSpec;
@@ -104,8 +105,9 @@ fn caveats(spec: &Spec, runs: &[Run]) -> Vec<String> {
     let unsteady = judged.iter().filter(|run| !run.steady).count();
     if unsteady > 0 {
         caveats.push(format!(
-            "{unsteady} of {} runs were not steady: their throughput still drifted",
-            judged.len()
+            "{unsteady} of {} {} not steady: the throughput still drifted",
+            plural(judged.len() as u64, "run"),
+            verb(unsteady as u64, "was", "were")
         ));
     }
     let stolen: Vec<f64> = judged

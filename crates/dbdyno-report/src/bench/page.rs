@@ -261,10 +261,7 @@ fn errors(run: &Bench, width: usize, style: Style) -> Vec<String> {
         &format!(
             "{}, {}, {} rolled back as the workload says",
             number::count(given_up),
-            match run.retries {
-                1 => "1 retry".to_owned(),
-                retries => format!("{} retries", number::count(retries)),
-            },
+            plural(run.retries, "retry"),
             number::count(run.intended_rollbacks)
         ),
         width,

@@ -23,10 +23,7 @@ pub fn bench_second(second: &Second) -> String {
         latency("p95", second.p95_ms),
         latency("p99", second.p99_ms),
         plural(second.errors, "error"),
-        match second.retries {
-            1 => "1 retry".to_owned(),
-            retries => format!("{} retries", number::count(retries)),
-        },
+        plural(second.retries, "retry"),
     );
     line.trim_end().to_owned()
 }

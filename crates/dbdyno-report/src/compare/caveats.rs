@@ -2,6 +2,7 @@
 
 use dbdyno_model::comparison::{Caveat, Difference, Group, Method};
 use dbdyno_model::verdict::Word;
+use dbdyno_model::words::verb;
 
 use super::group::Picked;
 use crate::number;
@@ -127,7 +128,8 @@ fn conditions(picked: &Picked<'_>, caveats: &mut Caveats) {
         let runs = if all == 1 {
             "the run was".to_owned()
         } else {
-            format!("{unsteady} of {} were", plural(all as u64, "run"))
+            let were = verb(unsteady as u64, "was", "were");
+            format!("{unsteady} of {} {were}", plural(all as u64, "run"))
         };
         let text = format!("{runs} not steady: the throughput still drifted");
         caveats.add(picked.name, false, text);

@@ -39,6 +39,9 @@ pub(crate) const AURORA: &str = "Amazon Aurora";
 /// An operator: it passes on the server's command line what all members have to agree on.
 pub(crate) const PATRONI: &str = "Patroni";
 
+/// An operator of servers in Kubernetes.
+pub(crate) const CLOUD_NATIVE_PG: &str = "CloudNativePG";
+
 /// Clouds that rent machines, as the hypervisor shows itself.
 const CLOUDS: [&str; 7] = [
     "alibaba",

@@ -33,7 +33,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::host::{Host, MountPoint, is_container_layer};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use crate::cloud::is_service;
+use crate::cloud::{CLOUD_NATIVE_PG, PATRONI, is_service};
 use crate::rule::{FindingExt, Rule, host, need, need_ref, server, settle};
 
 pub(super) const RULE: Rule = Rule {
@@ -104,8 +104,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 
 fn owned(owner: &str) -> Outcome {
     let action = match owner {
-        "Patroni" => "patronictl edit-config, which applies to all members".to_owned(),
-        "CloudNativePG" => {
+        PATRONI => "patronictl edit-config, which applies to all members".to_owned(),
+        CLOUD_NATIVE_PG => {
             "spec.postgresql.parameters of the Cluster resource: kubectl edit cluster NAME"
                 .to_owned()
         }

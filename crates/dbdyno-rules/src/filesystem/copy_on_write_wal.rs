@@ -24,6 +24,7 @@
 
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::host::Storage;
+use dbdyno_model::words::verb;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, host, need_ref, safe, server, settle};
@@ -58,7 +59,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if on.is_empty() {
         return Ok(Outcome::Ok);
     }
-    let verb = if on.len() == 1 { "is" } else { "are" };
+    let verb = verb(on.len() as u64, "is", "are");
     let mut finding = RULE
         .finding(format!(
             "{} {verb} on, and the write-ahead log lies on {}, which writes each block to a new \

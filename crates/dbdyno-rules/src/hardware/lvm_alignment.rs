@@ -9,8 +9,9 @@
 //! A partition on the right sector is of no use when LVM puts its first extent 192 KiB behind it, as
 //! it did before it knew of arrays: requests of more than a page cross from one disk to the next in
 //! the midst of what the file system takes for a chunk, and no write fills a whole stripe. Where the
-//! start is not in whole pages either, single pages lie on two disks. Measured on four disks in RAID 10 with 64 KiB chunks: 15 % of random reads and 23 % of random
-//! writes. On a partition and an extent that begin right, LVM costs nothing.
+//! start is not in whole pages either, single pages lie on two disks. Measured on four disks in RAID 10
+//! with 64 KiB chunks: 15 % of random reads and 23 % of random writes. On a partition and an extent that
+//! begin right, LVM costs nothing.
 //!
 //! ## What to do
 //! Make the physical volume anew with `--dataalignment`; `pvmove` empties it first where the group

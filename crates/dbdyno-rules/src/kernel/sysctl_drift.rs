@@ -27,7 +27,8 @@ use std::collections::BTreeSet;
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
-use super::owners::{Assignment, assignments, last, other_form};
+use super::next_boot::other_form;
+use super::owners::{Assignment, assignments, last};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, settle};
 

@@ -106,7 +106,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ));
     }
     Ok(finding
-        .and_more(coarse.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(coarse.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 

@@ -24,6 +24,7 @@
 //! - <https://www.postgresql.org/docs/current/routine-vacuuming.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::tables;
@@ -84,7 +85,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     });
     let mut finding = RULE
         .finding(format!(
-            "{all} table(s) are excluded from autovacuum, first: {first}"
+            "{} {} excluded from autovacuum, first: {first}",
+            plural(all as u64, "table"),
+            verb(all as u64, "is", "are")
         ))
         .of_database(postgres)
         .evidence("autovacuum_enabled", "false", &postgres.tables.origin);
@@ -96,7 +99,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let told = excluded.len().min(LISTED);
     Ok(finding
-        .and_more(all - told, "such tables", &postgres.tables.origin)
+        .and_more(all - told, "such table", &postgres.tables.origin)
         .into_outcome())
 }
 
@@ -142,7 +145,7 @@ mod tests {
             "pg_class",
         );
         let finding = finding(&RULE, &facts);
-        insta::assert_snapshot!(finding.message, @"1 table(s) are excluded from autovacuum, first: public.orders");
+        insta::assert_snapshot!(finding.message, @"1 table is excluded from autovacuum, first: public.orders");
         assert_eq!(
             finding.statements[0].sql,
             "ALTER TABLE public.orders RESET (autovacuum_enabled)"
@@ -165,7 +168,7 @@ mod tests {
             "pg_class",
         );
         let finding = finding(&RULE, &facts);
-        assert!(finding.message.starts_with("40 table(s)"));
+        assert!(finding.message.starts_with("40 tables are "));
         assert_eq!(finding.statements.len(), 10);
         assert_eq!(finding.evidence[2].value, "30 more such tables");
     }

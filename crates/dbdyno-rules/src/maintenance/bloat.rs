@@ -31,6 +31,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Table;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::tables;
@@ -82,7 +83,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let Some(worst) = bloated.first() else {
         if unknown > 0 {
             return Err(Outcome::Unknown(format!(
-                "width of the rows of {unknown} large table(s): never analysed, or the role may not SELECT them, without which pg_stats shows nothing"
+                "width of the rows of {}: never analysed, or the role may not SELECT them, without which pg_stats shows nothing",
+                plural(unknown as u64, "large table")
             )));
         }
         return Ok(Outcome::Ok);
@@ -90,8 +92,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = "pg_class, pg_stats";
     let mut finding = RULE
         .finding(format!(
-            "{} table(s) are larger than their rows need, {} by {} of {} (an estimate)",
-            bloated.len(),
+            "{} {} larger than the rows need, {} by {} of {} (an estimate)",
+            plural(bloated.len() as u64, "table"),
+            verb(bloated.len() as u64, "is", "are"),
             tables::name(worst.table),
             humane_bytes(worst.wasted),
             humane_bytes(worst.size)
@@ -119,12 +122,15 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     if unknown > 0 {
         finding = finding.evidence(
             "not estimated",
-            format!("{unknown} large table(s) without statistics of all columns"),
+            format!(
+                "{} without statistics of all columns",
+                plural(unknown as u64, "large table")
+            ),
             origin,
         );
     }
     Ok(finding
-        .and_more(bloated.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(bloated.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 
@@ -183,7 +189,7 @@ mod tests {
     #[test]
     fn a_half_empty_table_is_found_with_what_rewrites_it() {
         let found = finding(&RULE, &with_rows(30.5e6, &[]));
-        insta::assert_snapshot!(found.message, @"1 table(s) are larger than their rows need, public.history by 3.8 GiB of 7.6 GiB (an estimate)");
+        insta::assert_snapshot!(found.message, @"1 table is larger than the rows need, public.history by 3.8 GiB of 7.6 GiB (an estimate)");
         let Statement {
             sql,
             needs,
@@ -209,7 +215,7 @@ mod tests {
             rows_estimate: Some(1e6),
             ..Table::default()
         };
-        assert!(unknown(&RULE, &with(large.clone())).contains("1 large table(s)"));
+        assert!(unknown(&RULE, &with(large.clone())).contains("of 1 large table:"));
         // As the server has it of a table that was never analysed, or last when it was empty.
         for rows_estimate in [None, Some(0.0)] {
             let uncounted = Table {
@@ -217,7 +223,7 @@ mod tests {
                 rows_estimate,
                 ..large.clone()
             };
-            assert!(unknown(&RULE, &with(uncounted)).contains("1 large table(s)"));
+            assert!(unknown(&RULE, &with(uncounted)).contains("of 1 large table:"));
         }
         ok(
             &RULE,

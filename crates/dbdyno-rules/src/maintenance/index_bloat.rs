@@ -28,6 +28,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Index;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::formulas::bloat::{BTREE_FILLFACTOR, btree_leaf_pages};
@@ -76,7 +77,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let Some(worst) = sparse.first() else {
         if unknown > 0 {
             return Err(Outcome::Unknown(format!(
-                "width of the keys of {unknown} large index(es): never analysed, or the role may not SELECT the tables, without which pg_stats shows nothing"
+                "width of the keys of {}: never analysed, or the role may not SELECT the tables, without which pg_stats shows nothing",
+                plural(unknown as u64, "large index")
             )));
         }
         return Ok(Outcome::Ok);
@@ -84,8 +86,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = "pg_class, pg_stats";
     let mut finding = RULE
         .finding(format!(
-            "{} B-tree index(es) are less than half full, {} with {:.0} % of {} (an estimate)",
-            sparse.len(),
+            "{} {} less than half full, {} with {:.0} % of {} (an estimate)",
+            plural(sparse.len() as u64, "B-tree index"),
+            verb(sparse.len() as u64, "is", "are"),
             name(worst.index),
             worst.density * 100.0,
             humane_bytes(worst.index.pages.saturating_mul(PAGE_BYTES))
@@ -109,7 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             );
     }
     Ok(finding
-        .and_more(sparse.len().saturating_sub(LISTED), "such indexes", origin)
+        .and_more(sparse.len().saturating_sub(LISTED), "such index", origin)
         .into_outcome())
 }
 
@@ -186,7 +189,7 @@ mod tests {
     #[test]
     fn a_sparse_index_is_found_with_what_packs_it() {
         let found = finding(&RULE, &with(index(122e6)));
-        insta::assert_snapshot!(found.message, @"1 B-tree index(es) are less than half full, public.history_pkey with 30 % of 7.6 GiB (an estimate)");
+        insta::assert_snapshot!(found.message, @"1 B-tree index is less than half full, public.history_pkey with 30 % of 7.6 GiB (an estimate)");
         assert_eq!(
             found.statements[0].sql,
             "REINDEX INDEX CONCURRENTLY public.history_pkey"
@@ -221,9 +224,9 @@ mod tests {
             key_bytes: None,
             ..index(0.0)
         };
-        assert!(unknown(&RULE, &with(uncounted)).contains("1 large index(es)"));
+        assert!(unknown(&RULE, &with(uncounted)).contains("of 1 large index:"));
         let mut facts = with(unseen);
-        assert!(unknown(&RULE, &facts).contains("1 large index(es)"));
+        assert!(unknown(&RULE, &facts).contains("of 1 large index:"));
         postgres(&mut facts).indexes = Fact::default();
         unknown(&RULE, &facts);
         postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "test");

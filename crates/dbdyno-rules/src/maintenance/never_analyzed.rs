@@ -1,7 +1,8 @@
 //! Large tables that the planner knows nothing about.
 //!
 //! ## What it finds
-//! Tables of more than 100 MiB of which no ANALYZE is on record, nor a statistic of each column.
+//! Tables of more than 100 MiB for which no ANALYZE is on record and whose columns are not all known to
+//! have statistics.
 //!
 //! ## Why it matters
 //! After a bulk load, a restore or an upgrade the planner guesses how many rows a condition keeps.
@@ -24,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{ReplicationRole, Table};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::tables;
@@ -72,8 +74,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let mut finding = RULE
         .finding(format!(
-            "{} large table(s) were not analysed since the counters began, the largest {} with {}",
-            unknown.len(),
+            "{} {} not analysed since the counters began, the largest {} with {}",
+            plural(unknown.len() as u64, "large table"),
+            verb(unknown.len() as u64, "was", "were"),
             tables::name(largest),
             humane_bytes(largest.size_bytes)
         ))
@@ -116,7 +119,7 @@ mod tests {
     #[test]
     fn large_tables_are_found_largest_first() {
         let finding = finding(&RULE, &with_tables(&[200, 10, 3000]));
-        insta::assert_snapshot!(finding.message, @"2 large table(s) were not analysed since the counters began, the largest public.t2 with 2.9 GiB");
+        insta::assert_snapshot!(finding.message, @"2 large tables were not analysed since the counters began, the largest public.t2 with 2.9 GiB");
         assert_eq!(finding.statements[0].sql, "ANALYZE public.t2");
         assert_eq!(finding.statements.len(), 2);
     }

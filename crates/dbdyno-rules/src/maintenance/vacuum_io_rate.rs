@@ -29,6 +29,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Postgres, Table};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::schedule::schedule;
@@ -80,9 +81,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let load = load(postgres, rate)?;
     let message = if seconds > LONG_S {
         format!(
-            "{} table(s) with {} to change wait for vacuum, {:.1} hours of work at {rate:.1} MiB/s of changed pages",
-            overdue.len(),
+            "{} with {} to change {} for vacuum, {:.1} hours of work at {rate:.1} MiB/s of changed pages",
+            plural(overdue.len() as u64, "table"),
             humane_bytes(bytes),
+            verb(overdue.len() as u64, "waits", "wait"),
             seconds / 3600.0
         )
     } else if load > 1.0 {
@@ -193,7 +195,7 @@ mod tests {
     #[test]
     fn hours_of_backlog_are_found() {
         let finding = finding(&RULE, &waiting(500));
-        insta::assert_snapshot!(finding.message, @"1 table(s) with 500 GiB to change wait for vacuum, 3.6 hours of work at 39.1 MiB/s of changed pages");
+        insta::assert_snapshot!(finding.message, @"1 table with 500 GiB to change waits for vacuum, 3.6 hours of work at 39.1 MiB/s of changed pages");
         assert_eq!(finding.recommendations.len(), 1);
         assert_eq!(finding.recommendations[0].want, Want::Value("1000".into()));
     }

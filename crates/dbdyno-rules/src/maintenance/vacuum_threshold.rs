@@ -102,7 +102,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             .statement(sooner(table, schedule));
     }
     Ok(finding
-        .and_more(late.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(late.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 

@@ -8,8 +8,8 @@
 //! ## Why it matters
 //! With `trust`, whoever reaches the port is whoever they say they are, a superuser included. With
 //! `password`, and with every method that hands the password on to another service, it crosses the
-//! network readable, and opens that service, too. A line that cannot be read is skipped by a reload,
-//! which keeps the old file; at the next start the server gives up because of it.
+//! network unencrypted; whoever reads it there can use that service, too. A line that cannot be read is
+//! skipped by a reload, which keeps the old file; at the next start the server gives up because of it.
 //!
 //! ## What to do
 //! Replace `trust` and `password` by `scram-sha-256`, and `host` by `hostssl` for what needs the password
@@ -30,6 +30,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{AccessRule, Reach};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
@@ -75,7 +76,7 @@ const FAULTS: [Fault; 4] = [
     ),
     (
         Severity::Warn,
-        "has passwords sent over the network readable",
+        "lets passwords cross the network unencrypted",
         |rule| {
             rule.reach == Reach::Network
                 && READABLE.contains(&rule.method.as_str())
@@ -117,7 +118,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let more = match found.len() - 1 {
         0 => String::new(),
-        more => format!("; {more} more line(s) are listed"),
+        more => format!(
+            "; {} {} listed",
+            plural(more as u64, "more line"),
+            verb(more as u64, "is", "are")
+        ),
     };
     let mut finding = RULE
         .finding(format!("{} {what}{more}", worst.place))
@@ -172,7 +177,7 @@ mod tests {
         );
         assert_eq!(
             finding.message,
-            "pg_hba.conf:7 lets anyone in from the network without a password (trust); 2 more line(s) are listed"
+            "pg_hba.conf:7 lets anyone in from the network without a password (trust); 2 more lines are listed"
         );
         assert_eq!(finding.severity, Severity::Critical);
         assert_eq!(finding.evidence.len(), 3);

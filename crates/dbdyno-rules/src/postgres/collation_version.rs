@@ -13,8 +13,9 @@
 //! Rebuild the indexes on text (`REINDEX`, with `CONCURRENTLY` while the server is in use), then
 //! record the new version: `ALTER DATABASE … REFRESH COLLATION VERSION`, `ALTER COLLATION … REFRESH
 //! VERSION`. Recording it alone only hides the warning. `amcheck` tells which indexes are wrong. A
-//! standby has its primary's indexes and cannot rebuild them: give it the library that the primary runs
-//! with, and read nothing by text from it until then.
+//! standby has its primary's indexes and cannot rebuild them. Where the primary runs with another
+//! library, give the standby that one, and read nothing by text from it until then; where it runs with
+//! the same, rebuild them on the primary.
 //!
 //! ## Risk
 //! Rebuilding takes time and space for a second copy of each index. A unique index that has let
@@ -30,6 +31,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{CollationUse, DatabaseLocale, Postgres, ReplicationRole};
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
@@ -78,8 +80,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let mut changed: Vec<String> = Vec::new();
     if let Some(first) = databases.first() {
         changed.push(format!(
-            "{} database(s), first {} (made with {}, now {})",
-            databases.len(),
+            "{}, first {} (made with {}, now {})",
+            plural(databases.len() as u64, "database"),
             first.name,
             shown(first.version.as_deref()),
             shown(first.actual.as_deref())
@@ -87,12 +89,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     if let Some(first) = others.first() {
         changed.push(format!(
-            "{} collation(s) in use, first {} (made with {}, now {}, {} indexes)",
-            others.len(),
+            "{} in use, first {} (made with {}, now {}, {})",
+            plural(others.len() as u64, "collation"),
             first.name,
             first.version,
             shown(first.actual.as_deref()),
-            first.indexes
+            plural(first.indexes, "index")
         ));
     }
     let mut finding = RULE
@@ -127,8 +129,9 @@ fn mended(
 ) -> Finding {
     if postgres.role.get() == Some(ReplicationRole::Standby) {
         return finding.host_action(
-            "give this standby the library that the primary runs with, and read nothing by text here until then: \
-             its indexes are the primary's and cannot be rebuilt here",
+            "see which library the primary runs with, whose indexes these are: where it is another one, give \
+             this standby that one and read nothing by text here until then; where it is the same, mend the \
+             indexes on the primary",
             Needs::Migration,
         );
     }
@@ -145,8 +148,8 @@ fn mended(
         let name = qualified(&one.schema, &one.name);
         finding.host_action(
             format!(
-                "REINDEX the {} indexes that sort by {name}, then ALTER COLLATION {name} REFRESH VERSION",
-                one.indexes
+                "REINDEX what sorts by {name} ({}), then ALTER COLLATION {name} REFRESH VERSION",
+                plural(one.indexes, "index")
             ),
             Needs::Online,
         )
@@ -194,7 +197,7 @@ mod tests {
         assert_eq!(finding.effect, Effect::Durability);
         assert_eq!(
             finding.message,
-            "text may sort differently than when its indexes were built: 1 database(s), first Shop (made with 2.31, now 2.36)"
+            "text may sort differently than when its indexes were built: 1 database, first Shop (made with 2.31, now 2.36)"
         );
         assert_eq!(
             finding.host_actions[0].action,
@@ -222,14 +225,19 @@ mod tests {
     }
 
     #[test]
-    fn a_standby_under_another_library_is_told_to_take_its_primary_s() {
+    fn a_standby_is_told_to_take_its_primary_s_library_or_to_mend_the_primary() {
         let mut facts = sorted(Some("2.31"), Some("2.36"), Vec::new());
         postgres(&mut facts).role = Fact::known(ReplicationRole::Standby, "pg_is_in_recovery()");
         let finding = finding(&RULE, &facts);
         assert_eq!(finding.host_actions.len(), 1);
         let action = &finding.host_actions[0].action;
         assert!(
-            action.contains("library that the primary runs with") && !action.contains("REINDEX"),
+            action.contains("give this standby that one") && !action.contains("REINDEX"),
+            "{action}"
+        );
+        // Both were upgraded together: there is no other library to give it.
+        assert!(
+            action.contains("where it is the same, mend the indexes on the primary"),
             "{action}"
         );
     }

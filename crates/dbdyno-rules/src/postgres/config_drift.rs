@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Postgres;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{ORIGIN, SettingEvidence};
@@ -50,8 +51,64 @@ const LISTED: usize = 5;
 /// How the collector words a line that a later one wins over.
 const SHADOWED: &str = " is overridden by ";
 
+/// Where the files and the running server disagree.
+struct Drift<'a> {
+    pending: Vec<String>,
+    disabled: Vec<String>,
+    errors: Vec<&'a String>,
+    shadowed: Vec<&'a String>,
+}
+
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
+    let drift = drift(postgres)?;
+    let mut told = told(&drift);
+    // What ALTER SYSTEM sets stands in postgresql.conf as well: a word for who reads only there.
+    let severity = if told.is_empty() {
+        Severity::Info
+    } else {
+        RULE.severity
+    };
+    if let Some(first) = drift.shadowed.first() {
+        told.push(format!(
+            "{} {} no effect, first: {first}",
+            plural(drift.shadowed.len() as u64, "line"),
+            verb(drift.shadowed.len() as u64, "has", "have")
+        ));
+    }
+    if told.is_empty() {
+        return Ok(Outcome::Ok);
+    }
+    let mut finding = RULE.finding(told.join("; ")).severity(severity);
+    if !drift.errors.is_empty() {
+        finding = finding.keeps_running();
+    }
+    for name in drift.pending.iter().chain(&drift.disabled) {
+        finding = finding.shows(postgres, name);
+    }
+    let origin = &postgres.file_errors.origin;
+    for error in &drift.errors {
+        finding = finding.evidence("error", error, origin);
+    }
+    for line in drift.shadowed.iter().take(LISTED) {
+        finding = finding.evidence("without effect", line, origin);
+    }
+    if !drift.pending.is_empty() {
+        finding = finding.host_action(
+            "plan one restart, after reading what it changes",
+            Needs::Restart,
+        );
+    }
+    for name in &drift.disabled {
+        finding = finding.host_action(
+            format!("{name}: off in {}", place(postgres, name)),
+            Needs::Reload,
+        );
+    }
+    Ok(finding.into_outcome())
+}
+
+fn drift(postgres: &Postgres) -> Result<Drift<'_>, Outcome> {
     let marked = names(postgres, |_, setting| setting.pending_restart);
     // What Patroni passes on the command line comes anew with its next restart.
     let is_patroni = postgres.managed_by.as_deref() == Some(PATRONI);
@@ -64,74 +121,45 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             && setting.boot_value.as_deref() == Some("on")
             && setting.is_set_by_user()
     });
-    let none = Vec::new();
-    let lines = if pending.is_empty() && disabled.is_empty() {
+    let lines: &[String] = if pending.is_empty() && disabled.is_empty() {
         need_ref(&postgres.file_errors, "errors in the configuration files")?
     } else {
-        postgres.file_errors.value().unwrap_or(&none)
+        postgres.file_errors.value().map_or(&[][..], Vec::as_slice)
     };
     let (shadowed, others): (Vec<&String>, Vec<&String>) =
         lines.iter().partition(|line| line.contains(SHADOWED));
-    let errors: Vec<&String> = others
+    let errors = others
         .into_iter()
         .filter(|line| !is_marked(line, &marked))
         .collect();
-    let mut drifts = Vec::new();
-    if !pending.is_empty() {
-        drifts.push(format!("{} wait for a restart", listed(&pending)));
-    }
-    if !errors.is_empty() {
-        drifts.push(format!(
-            "the files have {} error(s), first: {}",
-            errors.len(),
-            errors[0]
+    Ok(Drift {
+        pending,
+        disabled,
+        errors,
+        shadowed,
+    })
+}
+
+/// All but the lines without effect, which alone are no reason to warn.
+fn told(drift: &Drift<'_>) -> Vec<String> {
+    let mut told = Vec::new();
+    if !drift.pending.is_empty() {
+        told.push(format!(
+            "{} {} for a restart",
+            listed(&drift.pending),
+            verb(drift.pending.len() as u64, "waits", "wait")
         ));
     }
-    if !disabled.is_empty() {
-        drifts.push(format!("{} off for everyone", listed(&disabled)));
-    }
-    // What ALTER SYSTEM sets stands in postgresql.conf as well: a word for who reads only there.
-    let severity = if drifts.is_empty() {
-        Severity::Info
-    } else {
-        RULE.severity
-    };
-    if let Some(first) = shadowed.first() {
-        drifts.push(format!(
-            "{} line(s) have no effect, first: {first}",
-            shadowed.len()
+    if let Some(first) = drift.errors.first() {
+        told.push(format!(
+            "the files have {}, first: {first}",
+            plural(drift.errors.len() as u64, "error")
         ));
     }
-    if drifts.is_empty() {
-        return Ok(Outcome::Ok);
+    if !drift.disabled.is_empty() {
+        told.push(format!("{} off for everyone", listed(&drift.disabled)));
     }
-    let mut finding = RULE.finding(drifts.join("; ")).severity(severity);
-    if !errors.is_empty() {
-        finding = finding.keeps_running();
-    }
-    for name in pending.iter().chain(&disabled) {
-        finding = finding.shows(postgres, name);
-    }
-    let origin = &postgres.file_errors.origin;
-    for error in errors {
-        finding = finding.evidence("error", error, origin);
-    }
-    for line in shadowed.iter().take(LISTED) {
-        finding = finding.evidence("without effect", line, origin);
-    }
-    if !pending.is_empty() {
-        finding = finding.host_action(
-            "plan one restart, after reading what it changes",
-            Needs::Restart,
-        );
-    }
-    for name in &disabled {
-        finding = finding.host_action(
-            format!("{name}: off in {}", place(postgres, name)),
-            Needs::Reload,
-        );
-    }
-    Ok(finding.into_outcome())
+    told
 }
 
 /// The server calls a line that waits for a restart an error, too.
@@ -187,7 +215,7 @@ mod tests {
             vec!["postgresql.conf:12: work_mem = 4 GB".into()],
             "pg_file_settings",
         );
-        insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers wait for a restart; the files have 1 error(s), first: postgresql.conf:12: work_mem = 4 GB");
+        insta::assert_snapshot!(finding(&RULE, &facts).message, @"shared_buffers waits for a restart; the files have 1 error, first: postgresql.conf:12: work_mem = 4 GB");
     }
 
     #[test]
@@ -199,7 +227,7 @@ mod tests {
             "pg_file_settings",
         );
         let found = finding(&RULE, &facts);
-        assert_eq!(found.message, "shared_buffers wait for a restart");
+        assert_eq!(found.message, "shared_buffers waits for a restart");
         assert_eq!(found.effect, Effect::Operation);
     }
 
@@ -216,7 +244,7 @@ mod tests {
         ok(&RULE, &facts);
         postgres(&mut facts).managed_by = Some("Patroni".into());
         let found = finding(&RULE, &facts);
-        assert_eq!(found.message, "shared_buffers wait for a restart");
+        assert_eq!(found.message, "shared_buffers waits for a restart");
     }
 
     #[test]
@@ -227,7 +255,7 @@ mod tests {
             "pg_file_settings",
         );
         let found = finding(&RULE, &facts);
-        insta::assert_snapshot!(found.message, @"1 line(s) have no effect, first: a.conf:1: work_mem is overridden by auto.conf:1");
+        insta::assert_snapshot!(found.message, @"1 line has no effect, first: a.conf:1: work_mem is overridden by auto.conf:1");
         assert_eq!(found.severity, Severity::Info);
         assert_eq!(found.evidence.len(), 1);
     }

@@ -24,6 +24,7 @@
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
@@ -69,7 +70,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     Ok(RULE
         .finding(format!(
-            "{plain} session(s) from other machines are not encrypted, although ssl is on"
+            "{} from other machines {} not encrypted, although ssl is on",
+            plural(plain, "session"),
+            verb(plain, "is", "are")
         ))
         .shows(postgres, "ssl")
         .evidence("sessions without TLS", plain, fact.origin.clone())
@@ -115,7 +118,7 @@ mod tests {
     #[test]
     fn sessions_that_do_without_are_found() {
         let finding = finding(&RULE, &listening("on", Fact::known(7, "pg_stat_ssl")));
-        assert!(finding.message.starts_with("7 session(s)"));
+        assert!(finding.message.starts_with("7 sessions from other machines are "));
     }
 
     #[test]

@@ -56,7 +56,7 @@ const WAITING_SHARE: f64 = 0.05;
 /// From here on the slots follow max_locks_per_transaction.
 const SETTABLE_SINCE: u32 = 18;
 
-/// The shared lock table has so many entries for each connection that is allowed.
+/// The shared lock table grows by as many entries for each connection that is allowed.
 const MOST_WANTED: u64 = 1024;
 
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {

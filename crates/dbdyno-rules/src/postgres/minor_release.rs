@@ -27,6 +27,7 @@
 //! - <https://www.postgresql.org/docs/release/14.4/>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Effect, Facts, Finding, Needs, Outcome, Severity};
 
 use super::releases;
@@ -95,9 +96,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             },
             Effect::Operation,
             format!(
-                "{}.{minor} is {} minor release(s) behind {newest}, the newest {}",
+                "{}.{minor} is {} behind {newest}, the newest {}",
                 release.major,
-                release.newest_minor - minor,
+                plural((release.newest_minor - minor).into(), "minor release"),
                 release.known_on.map_or(
                     "that this catalogue knows, of a day that was not noted".to_owned(),
                     |day| format!("known on {day}")
@@ -142,7 +143,7 @@ mod tests {
         let known_on = crate::postgres::releases::RELEASES[2].known_on.unwrap();
         assert_eq!(
             finding.message,
-            format!("15.15 is 5 minor release(s) behind 15.20, the newest known on {known_on}")
+            format!("15.15 is 5 minor releases behind 15.20, the newest known on {known_on}")
         );
         assert_eq!(finding.severity, Severity::Warn);
     }

@@ -23,6 +23,7 @@
 //! - <https://www.postgresql.org/docs/18/release-18.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
@@ -63,7 +64,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         found.push("password_encryption is md5".to_owned());
     }
     if let Some(count) = stored.filter(|count| *count > 0) {
-        found.push(format!("{count} role(s) have a password stored as MD5"));
+        found.push(format!(
+            "{} {} a password stored as MD5",
+            plural(count, "role"),
+            verb(count, "has", "have")
+        ));
     }
     if found.is_empty() {
         return Ok(Outcome::Ok);
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn passwords_from_before_the_setting_changed_are_found() {
         let finding = finding(&RULE, &stored("scram-sha-256", Fact::known(3, "pg_authid")));
-        assert_eq!(finding.message, "3 role(s) have a password stored as MD5");
+        assert_eq!(finding.message, "3 roles have a password stored as MD5");
         assert_eq!(finding.host_actions.len(), 1);
     }
 

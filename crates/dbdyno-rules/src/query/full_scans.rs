@@ -25,7 +25,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Postgres, Table, TableUsage, TrackedStatement};
 use dbdyno_model::{Facts, Outcome, Severity};
 
-use super::statements::name;
+use super::statements::{name, names};
 use crate::maintenance::tables;
 use crate::rule::{FindingExt, Rule, humane_bytes, humane_number, need_ref, server, settle};
 use crate::scope::{DAY_S, LISTED, MINUTE_S, ScopeExt, humane_count, statistics_of};
@@ -112,7 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     Ok(finding
-        .and_more(scanned.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(scanned.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 
@@ -130,16 +130,6 @@ fn suspect<'a>(postgres: &'a Postgres, table: &Table) -> Option<&'a TrackedState
         .iter()
         .filter(|statement| names(&statement.text, &table.name))
         .max_by_key(|statement| statement.blocks())
-}
-
-/// Whether the text has the name as a word of its own.
-fn names(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
 }
 
 #[cfg(test)]

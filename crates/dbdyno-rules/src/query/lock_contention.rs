@@ -112,7 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let more = in_all(now.waiting).saturating_sub(now.listed.len().min(LISTED));
     Ok(with_blockers(finding, now)
         .shows(postgres, "log_lock_waits")
-        .and_more(more, "sessions that wait", origin)
+        .and_more(more, "waiting session", origin)
         .into_outcome())
 }
 

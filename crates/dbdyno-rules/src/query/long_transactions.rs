@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::OpenTransaction;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
@@ -66,8 +67,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.open_transactions.origin;
     let mut finding = RULE
         .finding(format!(
-            "{} transaction(s) open for more than an hour, the oldest for {}, {}",
-            long.len(),
+            "{} open for more than an hour, the oldest for {}, {}",
+            plural(long.len() as u64, "transaction"),
             humane_time(oldest.open_s),
             oldest.state
         ))
@@ -98,7 +99,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding
         .and_more(
             long.len().saturating_sub(LISTED),
-            "such transactions",
+            "such transaction",
             origin,
         )
         .into_outcome())
@@ -166,7 +167,7 @@ mod tests {
                 open(6, "idle in transaction", 60.0),
             ]),
         );
-        insta::assert_snapshot!(found.message, @"2 transaction(s) open for more than an hour, the oldest for 3.5 hours, idle in transaction");
+        insta::assert_snapshot!(found.message, @"2 transactions open for more than an hour, the oldest for 3.5 hours, idle in transaction");
         assert_eq!(found.severity, Severity::Critical);
         insta::assert_snapshot!(found.evidence[0].value, @"App (worker) in shop, open for 3.5 hours, idle in transaction for 3.5 hours, waits for Client: ClientRead, holds back 1.2 million transactions");
         let sql: Vec<&str> = found

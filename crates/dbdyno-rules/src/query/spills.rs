@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::TrackedStatement;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::statements::{self, builds_indexes, name, share, spilled_bytes_per_call};
@@ -75,19 +76,20 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.statements.origin;
     let mut finding = RULE
         .finding(format!(
-            "{} statement(s) write more than 64 MiB of temporary files a call, {} {} a call in {} calls",
-            spilling.len(),
+            "{} {} more than 64 MiB of temporary files a call, {} {} a call in {}",
+            plural(spilling.len() as u64, "statement"),
+            verb(spilling.len() as u64, "writes", "write"),
             worst.id,
             humane_bytes(*bytes as u64),
-            worst.calls
+            plural(worst.calls, "call")
         ))
         .of_database(postgres)
         .shows(postgres, "work_mem");
     for (spiller, bytes) in spilling.iter().take(LISTED) {
         let value = format!(
-            "{} a call, {} calls, {:.1} % of the time",
+            "{} a call, {}, {:.1} % of the time",
             humane_bytes(*bytes as u64),
-            spiller.calls,
+            plural(spiller.calls, "call"),
             share(statements, spiller) * 100.0
         );
         finding = finding.evidence(name(spiller), value, origin);
@@ -113,7 +115,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     Ok(finding
         .and_more(
             spilling.len().saturating_sub(LISTED),
-            "such statements",
+            "such statement",
             origin,
         )
         .into_outcome())
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn a_sort_on_disk_is_found_with_the_memory_that_it_takes() {
         let found = finding(&RULE, &with(vec![sort(100)]));
-        insta::assert_snapshot!(found.message, @"1 statement(s) write more than 64 MiB of temporary files a call, 7 100 MiB a call in 1000 calls");
+        insta::assert_snapshot!(found.message, @"1 statement writes more than 64 MiB of temporary files a call, 7 100 MiB a call in 1,000 calls");
         assert_eq!(found.statements, [], "alone SET LOCAL does nothing");
         insta::assert_snapshot!(found.host_actions[0].action, @"look at the statement itself; then, in its transaction: SET LOCAL work_mem = '192MB'; or for its role: ALTER ROLE … SET work_mem = '192MB'; it takes as much memory for each sort and hash of each session that sets it");
         assert_eq!(found.recommendations, [], "nothing for the whole server");

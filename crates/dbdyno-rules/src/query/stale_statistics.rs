@@ -27,6 +27,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Table;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::maintenance::tables;
@@ -80,8 +81,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.tables.origin;
     let mut finding = RULE
         .finding(format!(
-            "{} table(s) changed much since they were analysed, the largest {} by {:.0} % in {}",
-            stale.len(),
+            "{} changed much since the last ANALYZE, the largest {} by {:.0} % in {}",
+            plural(stale.len() as u64, "table"),
             tables::name(largest),
             largest.modified_since_analyze as f64 / tables::rows(largest) * 100.0,
             humane_time(largest.since_analyze_s.unwrap_or_default())
@@ -102,7 +103,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ));
     }
     Ok(finding
-        .and_more(stale.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(stale.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn a_table_that_autovacuum_passed_by_is_found() {
         let found = finding(&RULE, &changed(1e6, 600_000, Some(90_000.0)));
-        insta::assert_snapshot!(found.message, @r#"1 table(s) changed much since they were analysed, the largest public."Stock" by 60 % in 25 hours"#);
+        insta::assert_snapshot!(found.message, @r#"1 table changed much since the last ANALYZE, the largest public."Stock" by 60 % in 25 hours"#);
         assert_eq!(found.statements[0].sql, "ANALYZE public.\"Stock\"");
     }
 

@@ -50,6 +50,16 @@ pub(super) fn builds_indexes(statement: &TrackedStatement) -> bool {
     BUILDERS.iter().any(|command| text.starts_with(command))
 }
 
+/// Whether the text has the name as a word of its own.
+pub(super) fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
 /// Milliseconds as a person reads them.
 pub(super) fn humane_ms(ms: f64) -> String {
     if ms < 10.0 {

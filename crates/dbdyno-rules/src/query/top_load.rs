@@ -96,7 +96,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding = finding.evidence("statements forgotten for new ones", evictions, origin);
     }
     let more = in_all(statements.statements).saturating_sub(by_time.len().min(LISTED));
-    Ok(finding.and_more(more, "statements", origin).into_outcome())
+    Ok(finding.and_more(more, "statement", origin).into_outcome())
 }
 
 /// `42 %, 1.2 ms a call, 3 rows a call, 1000 calls, 12 a second in the sample`.

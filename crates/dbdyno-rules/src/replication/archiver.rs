@@ -31,7 +31,8 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 use super::state;
 use crate::formulas::MIB;
 use crate::postgres::settings::{self, SettingEvidence};
-use crate::rule::{FindingExt, Rule, humane_bytes, humane_number, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
+use crate::scope::humane_time;
 
 pub(super) const RULE: Rule = Rule {
     id: "replication.archiver",
@@ -132,10 +133,7 @@ fn is_failing(archiver: &Archiver) -> bool {
 fn failing(archiver: &Archiver) -> String {
     let segment = archiver.last_failed_wal.as_deref().unwrap_or("a segment");
     let since = match archiver.last_archived_s {
-        Some(seconds) => format!(
-            "the last success was {} minutes ago",
-            humane_number(seconds / 60.0)
-        ),
+        Some(seconds) => format!("the last success was {} ago", humane_time(seconds)),
         None => "it never succeeded".to_owned(),
     };
     format!("archiving fails at {segment}, and {since}")
@@ -192,6 +190,7 @@ mod tests {
         assert_eq!(never.severity, Severity::Critical);
         let once = finding(&RULE, &archiving("(hidden)", last(Some(90.0), Some(5.0))));
         assert_eq!(once.severity, Severity::Warn, "it may be over in a minute");
+        assert!(once.message.ends_with("was 90 seconds ago"));
     }
 
     #[test]

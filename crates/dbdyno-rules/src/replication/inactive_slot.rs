@@ -36,7 +36,8 @@ use super::state;
 use crate::formulas::{GIB, wal};
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::postgres::{load, machine};
-use crate::rule::{FindingExt, Rule, humane_bytes, humane_number, server, settle};
+use crate::rule::{FindingExt, Rule, humane_bytes, server, settle};
+use crate::scope::humane_time;
 
 pub(super) const RULE: Rule = Rule {
     id: "replication.inactive_slot",
@@ -135,8 +136,8 @@ fn until_full(facts: &Facts, postgres: &Postgres, is_unbounded: bool) -> String 
         .and_then(|(free, rate)| wal::fills_in_s(free as f64, rate));
     match seconds {
         Some(seconds) if is_unbounded => format!(
-            "; at the present rate the disk is full in {} days",
-            humane_number(seconds / 86_400.0)
+            "; at the present rate the disk is full in {}",
+            humane_time(seconds)
         ),
         _ => String::new(),
     }
@@ -151,10 +152,7 @@ fn shown(slot: &ReplicationSlot) -> String {
         parts.push(format!("and rows of the last {age} transactions"));
     }
     if let Some(seconds) = slot.inactive_s {
-        parts.push(format!(
-            "unused for {} hours",
-            humane_number(seconds as f64 / 3600.0)
-        ));
+        parts.push(format!("unused for {}", humane_time(seconds as f64)));
     }
     parts.join(", ")
 }

@@ -23,6 +23,7 @@
 //! - <https://www.postgresql.org/docs/current/runtime-config-resource.html>
 
 use dbdyno_model::finding::Confidence;
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::state;
@@ -69,8 +70,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let waits = need_ref(&postgres.waits, "what the startup process waits for")?;
     if waits.looks < ENOUGH_LOOKS {
         return Err(Outcome::Unknown(format!(
-            "what the startup process waits for: {} look(s) are too few, take a longer sample",
-            waits.looks
+            "what the startup process waits for: {} {} too few, take a longer sample",
+            plural(waits.looks, "look"),
+            verb(waits.looks, "is", "are")
         )));
     }
     let reading = waits
@@ -196,6 +198,7 @@ mod tests {
 
     #[test]
     fn too_few_looks_are_unknown() {
-        assert!(unknown(&RULE, &reading(2 << 30, 1, 1)).ends_with("take a longer sample"));
+        let why = unknown(&RULE, &reading(2 << 30, 1, 1));
+        assert!(why.ends_with("1 look is too few, take a longer sample"));
     }
 }

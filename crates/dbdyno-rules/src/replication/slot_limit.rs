@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::{Confidence, Want};
 use dbdyno_model::postgres::Postgres;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
@@ -69,8 +70,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .unwrap_or(0);
     let finding = RULE
         .finding(format!(
-            "{} replication slot(s) may keep log until the disk is full: max_slot_wal_keep_size is -1",
-            slots.len()
+            "{} may keep log until the disk is full: max_slot_wal_keep_size is -1",
+            plural(slots.len() as u64, "replication slot")
         ))
         .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size")
@@ -148,7 +149,7 @@ mod tests {
         let finding = finding(&RULE, &keeping(1 << 30));
         assert_eq!(
             finding.message,
-            "1 replication slot(s) may keep log until the disk is full: max_slot_wal_keep_size is -1"
+            "1 replication slot may keep log until the disk is full: max_slot_wal_keep_size is -1"
         );
         assert_eq!(finding.recommendations[0].want, Want::Bytes(40 << 30));
         assert_eq!(

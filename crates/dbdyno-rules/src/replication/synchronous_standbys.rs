@@ -28,10 +28,11 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Postgres, Sender, standby_names};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
-use crate::cloud::PATRONI;
+use crate::cloud::{CLOUD_NATIVE_PG, PATRONI};
 use crate::postgres::settings::{self, SettingEvidence};
 use crate::rule::{FindingExt, Rule, server, settle};
 
@@ -86,15 +87,17 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         (
             Severity::Critical,
             format!(
-                "every commit waits for {} synchronous standby(s), and {connected} are streaming",
-                wanted.required
+                "every commit waits for {}, and {connected} {} streaming",
+                plural(wanted.required as u64, "synchronous standby"),
+                verb(connected as u64, "is", "are")
             ),
         )
     } else {
         (
             Severity::Info,
             format!(
-                "the {connected} synchronous standby(s) that commits wait for are all there are: without one of them, writing stops"
+                "commits wait for {}, and none is to spare: if one fails, writing stops",
+                plural(connected as u64, "synchronous standby")
             ),
         )
     };
@@ -133,7 +136,7 @@ fn counts(sender: &Sender) -> bool {
 fn names_are_kept(postgres: &Postgres) -> bool {
     matches!(
         postgres.managed_by.as_deref(),
-        Some("CloudNativePG" | PATRONI)
+        Some(CLOUD_NATIVE_PG | PATRONI)
     )
 }
 
@@ -182,7 +185,7 @@ mod tests {
         let finding = finding(&RULE, &asking("ANY 2 (s1, S2, \"s 3\")", &["s2"]));
         assert_eq!(
             finding.message,
-            "every commit waits for 2 synchronous standby(s), and 1 are streaming"
+            "every commit waits for 2 synchronous standbys, and 1 is streaming"
         );
         assert_eq!(finding.severity, Severity::Critical);
         let actions: Vec<&str> = finding
@@ -199,6 +202,10 @@ mod tests {
     #[test]
     fn none_to_spare_is_a_word() {
         let finding = finding(&RULE, &asking("FIRST 1 (s1, s2)", &["s1"]));
+        assert_eq!(
+            finding.message,
+            "commits wait for 1 synchronous standby, and none is to spare: if one fails, writing stops"
+        );
         assert_eq!(finding.severity, Severity::Info);
         assert_eq!(finding.recommendations, []);
     }

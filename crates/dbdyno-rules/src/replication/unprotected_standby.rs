@@ -25,6 +25,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Sender;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::state;
@@ -70,8 +71,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     Ok(RULE
         .finding(format!(
-            "nothing keeps the log for {} standby(s), first {first}: one that is away for long has to be copied anew",
-            unprotected.len()
+            "nothing keeps the log for {}, first {first}: one that is away for long has to be copied anew",
+            plural(unprotected.len() as u64, "standby")
         ))
         .keeps_running()
         .shows(postgres, "wal_keep_size")
@@ -100,7 +101,7 @@ mod tests {
         let finding = finding(&RULE, &primary_with(vec![streaming("s1")]));
         assert_eq!(
             finding.message,
-            "nothing keeps the log for 1 standby(s), first s1: one that is away for long has to be copied anew"
+            "nothing keeps the log for 1 standby, first s1: one that is away for long has to be copied anew"
         );
         assert_eq!(finding.recommendations, []);
     }

@@ -76,7 +76,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 value("10"),
                 "standbys and base backups can connect",
             )
-            .giving_up("a restart; on standbys it has to be raised first"),
+            .giving_up("a restart"),
         )
         .into_outcome())
 }

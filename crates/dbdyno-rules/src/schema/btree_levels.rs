@@ -26,6 +26,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::Index;
+use dbdyno_model::words::plural;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::formulas::bloat::btree_fan_out;
@@ -84,7 +85,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let unknown = used().filter(|index| index.key_bytes.is_none()).count();
         if unknown > 0 {
             return Err(Outcome::Unknown(format!(
-                "width of the keys of {unknown} index(es): expressions, never analysed, or the role may not SELECT the tables"
+                "width of the keys of {}: expressions, never analysed, or the role may not SELECT the tables",
+                plural(unknown as u64, "index")
             )));
         }
         return Ok(Outcome::Ok);
@@ -110,7 +112,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding = finding.evidence(name(one.index), value, origin);
     }
     Ok(finding
-        .and_more(tall.len().saturating_sub(LISTED), "such indexes", origin)
+        .and_more(tall.len().saturating_sub(LISTED), "such index", origin)
         .host_action(
             format!("a shorter key for {}, or partitions", name(worst.index)),
             Needs::Migration,
@@ -190,7 +192,7 @@ mod tests {
             key_bytes: None,
             ..index(1.0, 10_000, 25_000)
         };
-        assert!(unknown(&RULE, &with(unseen)).contains("1 index(es)"));
+        assert!(unknown(&RULE, &with(unseen)).contains("keys of 1 index:"));
         unknown(&RULE, &healthy());
     }
 }

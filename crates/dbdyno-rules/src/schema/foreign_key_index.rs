@@ -27,6 +27,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{ForeignKeys, UnindexedForeignKey};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
@@ -103,8 +104,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let mut finding = RULE
         .finding(format!(
-            "{} foreign key(s) of large tables have {lacks}: {} rows deleted from {} each {looked} {}{}",
-            hurt.len(),
+            "{} of large tables {} {lacks}: {} rows deleted from {} each {looked} {}{}",
+            plural(hurt.len() as u64, "foreign key"),
+            verb(hurt.len() as u64, "has", "have"),
             humane_count(worst.parent_deleted as f64),
             qualified(&worst.parent_schema, &worst.parent),
             table(worst),
@@ -164,14 +166,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             ),
             origin,
         )
-        .and_more(hurt.len().saturating_sub(LISTED), "such keys", origin)
+        .and_more(hurt.len().saturating_sub(LISTED), "such key", origin)
         .into_outcome())
 }
 
 fn unmeasured(keys: &ForeignKeys) -> String {
     format!(
-        "size of the tables of {} foreign key(s): never vacuumed or analysed, and locked or too many to be asked for",
-        keys.unmeasured
+        "size of the tables of {}: never vacuumed or analysed, and locked or too many to be asked for",
+        plural(keys.unmeasured, "foreign key")
     )
 }
 
@@ -232,7 +234,7 @@ mod tests {
                 key("idle", Some(900), 0),
             ]),
         );
-        insta::assert_snapshot!(found.message, @r#"1 foreign key(s) of large tables have no index: 12 thousand rows deleted from public.orders each scanned public."Lines" (900 MiB)"#);
+        insta::assert_snapshot!(found.message, @r#"1 foreign key of large tables has no index: 12 thousand rows deleted from public.orders each scanned public."Lines" (900 MiB)"#);
         insta::assert_snapshot!(found.statements[0].sql, @r#"CREATE INDEX CONCURRENTLY ON public."Lines" ("order", part)"#);
         assert_eq!(found.statements.len(), 1);
     }
@@ -253,7 +255,7 @@ mod tests {
         part.partly_indexed = true;
         let found = finding(&RULE, &with(vec![part.clone()]));
         assert_eq!(found.severity, Severity::Info);
-        insta::assert_snapshot!(found.message, @r#"1 foreign key(s) of large tables have no index on all of their columns: 12 thousand rows deleted from public.orders each searched a part of public."Lines" (900 MiB)"#);
+        insta::assert_snapshot!(found.message, @r#"1 foreign key of large tables has no index on all of their columns: 12 thousand rows deleted from public.orders each searched a part of public."Lines" (900 MiB)"#);
         let found = finding(&RULE, &with(vec![part, key("none", Some(200), 5)]));
         assert_eq!(found.severity, Severity::Warn);
         assert!(found.message.contains("5 rows"), "{}", found.message);
@@ -309,9 +311,9 @@ mod tests {
             facts
         };
         let why = unknown(&RULE, &unmeasured(key("small", Some(1), 5)));
-        assert!(why.contains("tables of 7 foreign key(s)"), "{why}");
+        assert!(why.contains("tables of 7 foreign keys"), "{why}");
         let found = finding(&RULE, &unmeasured(key("large", Some(900), 5)));
-        let told = |evidence: &Evidence| evidence.value.contains("tables of 7 foreign key(s)");
+        let told = |evidence: &Evidence| evidence.value.contains("tables of 7 foreign keys");
         assert!(found.evidence.iter().any(told), "{found:?}");
     }
 

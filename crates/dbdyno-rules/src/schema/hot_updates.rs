@@ -97,7 +97,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding = judged(finding, postgres, table, usage);
     }
     Ok(finding
-        .and_more(cold.len().saturating_sub(LISTED), "such tables", origin)
+        .and_more(cold.len().saturating_sub(LISTED), "such table", origin)
         .into_outcome())
 }
 

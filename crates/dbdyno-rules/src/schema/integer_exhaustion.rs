@@ -31,6 +31,7 @@
 
 use dbdyno_model::finding::{Confidence, Statement};
 use dbdyno_model::postgres::{Sequence, Sequences};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, need_ref, server, settle};
@@ -113,9 +114,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.sequences.origin;
     let mut finding = RULE
         .finding(format!(
-            "{} sequence(s) of {} run out: {} {}",
-            ending.len(),
+            "{} of {} {} out: {} {}",
+            plural(ending.len() as u64, "sequence"),
             database(postgres),
+            verb(ending.len() as u64, "runs", "run"),
             name(worst.sequence),
             described(worst)
         ))
@@ -132,11 +134,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         finding = finding.evidence("not read", why, origin);
     }
     Ok(finding
-        .and_more(
-            ending.len().saturating_sub(LISTED),
-            "such sequences",
-            origin,
-        )
+        .and_more(ending.len().saturating_sub(LISTED), "such sequence", origin)
         .into_outcome())
 }
 
@@ -222,14 +220,14 @@ fn unread(sequences: &Sequences) -> Option<String> {
     let mut parts = Vec::new();
     if sequences.unreadable > 0 {
         parts.push(format!(
-            "{} sequence(s) that the role may not read (GRANT SELECT ON SEQUENCE) or that are locked",
-            sequences.unreadable
+            "{} locked, or not readable by the role (GRANT SELECT ON SEQUENCE)",
+            plural(sequences.unreadable, "sequence")
         ));
     }
     if sequences.left_out > 0 {
         parts.push(format!(
-            "{} sequence(s) of the tables with the fewest rows",
-            sequences.left_out
+            "{} of the tables with the fewest rows",
+            plural(sequences.left_out, "sequence")
         ));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -281,7 +279,7 @@ mod tests {
     #[test]
     fn an_integer_column_near_its_end_is_critical_and_takes_a_migration() {
         let found = finding(&RULE, &with(vec![sequence(2_000_000_000, "integer", 0)]));
-        insta::assert_snapshot!(found.message, @r#"1 sequence(s) of database postgres run out: public."Orders_id_seq" is at 93 % of 2.1 thousand million for public."Orders".id (integer)"#);
+        insta::assert_snapshot!(found.message, @r#"1 sequence of database postgres runs out: public."Orders_id_seq" is at 93 % of 2.1 thousand million for public."Orders".id (integer)"#);
         assert_eq!(found.severity, Severity::Critical);
         assert_eq!(
             found.statements[0].sql,
@@ -373,7 +371,7 @@ mod tests {
                 change(&mut sequences);
                 sequences
             });
-            assert!(unknown(&RULE, &facts).starts_with("3 sequence(s)"));
+            assert!(unknown(&RULE, &facts).starts_with("3 sequences "));
         }
     }
 }

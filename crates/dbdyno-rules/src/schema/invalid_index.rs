@@ -26,6 +26,7 @@
 
 use dbdyno_model::finding::{Confidence, Statement};
 use dbdyno_model::postgres::{Index, Postgres};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
@@ -71,8 +72,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     };
     let mut finding = RULE
         .finding(format!(
-            "{all} index(es) of {} are invalid: used by no query{kept_up}; first: {}",
+            "{} of {} {} invalid: used by no query{kept_up}; first: {}",
+            plural(all as u64, "index"),
             database(postgres),
+            verb(all as u64, "is", "are"),
             name(first)
         ))
         .of_database(postgres);
@@ -99,9 +102,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         );
     }
     let more = all - left.len().min(LISTED);
-    Ok(finding
-        .and_more(more, "such indexes", origin)
-        .into_outcome())
+    Ok(finding.and_more(more, "such index", origin).into_outcome())
 }
 
 fn mended(postgres: &Postgres, index: &Index) -> Statement {
@@ -171,7 +172,7 @@ mod tests {
                 invalid("just_now", Some(true)),
             ]),
         );
-        insta::assert_snapshot!(found.message, @"2 index(es) of database postgres are invalid: used by no query, 2 written with each row all the same; first: public.by_date");
+        insta::assert_snapshot!(found.message, @"2 indexes of database postgres are invalid: used by no query, 2 written with each row all the same; first: public.by_date");
         assert_eq!(
             found.statements[0].sql,
             "REINDEX INDEX CONCURRENTLY public.by_date"
@@ -189,7 +190,7 @@ mod tests {
             ..invalid("by_number", Some(false))
         };
         let found = finding(&RULE, &with(vec![failed]));
-        insta::assert_snapshot!(found.message, @"1 index(es) of database postgres are invalid: used by no query; first: public.by_number");
+        insta::assert_snapshot!(found.message, @"1 index of database postgres is invalid: used by no query; first: public.by_number");
         let value = &found.evidence[1].value;
         assert!(value.starts_with("not written"), "{value}");
     }

@@ -26,6 +26,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Index, Postgres, Table};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::maintenance::tables;
@@ -72,9 +73,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.tables.origin;
     let mut finding = RULE
         .finding(format!(
-            "{without} of {} tables of {} have no primary key{largest}",
-            totals.tables,
-            database(postgres)
+            "{without} of {} of {} {} no primary key{largest}",
+            plural(totals.tables, "table"),
+            database(postgres),
+            verb(without as u64, "has", "have")
         ))
         .of_database(postgres);
     for table in listed.iter().take(LISTED) {
@@ -83,7 +85,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let told = listed.len().min(LISTED);
     Ok(with_key(finding, postgres, &listed)
-        .and_more(without.saturating_sub(told), "such tables", origin)
+        .and_more(without.saturating_sub(told), "such table", origin)
         .into_outcome())
 }
 
@@ -166,7 +168,7 @@ mod tests {
         );
         let found = finding(&RULE, &facts);
         insta::assert_snapshot!(found.message, @r#"3 of 40 tables of database postgres have no primary key, the largest public."Events" (500 MiB)"#);
-        assert_eq!(found.evidence.last().unwrap().value, "1 more such tables");
+        assert_eq!(found.evidence.last().unwrap().value, "1 more such table");
         assert_eq!(found.host_actions, []);
     }
 

@@ -27,6 +27,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Cover, Index};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
@@ -66,8 +67,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.indexes.origin;
     let mut finding = RULE
         .finding(format!(
-            "{all} index(es) of {} are superfluous, the largest {} ({}) beside {}",
+            "{} of {} {} superfluous, the largest {} ({}) beside {}",
+            plural(all as u64, "index"),
             database(postgres),
+            verb(all as u64, "is", "are"),
             name(largest),
             humane_bytes(largest.size_bytes),
             identifier(&cover.index)
@@ -85,11 +88,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             )
         };
         let size = humane_bytes(index.size_bytes);
-        let scans = index.scans;
+        let scans = plural(index.scans, "scan");
         finding = finding
             .evidence(
                 name.clone(),
-                format!("{relation} {beside}, {size}, {scans} scans"),
+                format!("{relation} {beside}, {size}, {scans}"),
                 origin,
             )
             .statement(statement(
@@ -105,9 +108,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             );
     }
     let more = all - covered.len().min(LISTED);
-    Ok(finding
-        .and_more(more, "such indexes", origin)
-        .into_outcome())
+    Ok(finding.and_more(more, "such index", origin).into_outcome())
 }
 
 fn name(index: &Index) -> String {
@@ -158,7 +159,7 @@ mod tests {
             ],
         );
         let found = finding(&RULE, &facts);
-        insta::assert_snapshot!(found.message, @"3 index(es) of database postgres are superfluous, the largest public.id_again (800 MiB) beside orders_pkey");
+        insta::assert_snapshot!(found.message, @"3 indexes of database postgres are superfluous, the largest public.id_again (800 MiB) beside orders_pkey");
         insta::assert_snapshot!(found.evidence[2].value, @"the beginning of by_customer_date, 200 MiB, 7 scans");
         assert_eq!(
             found.statements[1].sql,
@@ -171,7 +172,7 @@ mod tests {
                 .is_some_and(|cost| cost.contains("larger entries"))
         );
         let rest = found.evidence.last().unwrap();
-        assert_eq!(rest.value, "1 more such indexes");
+        assert_eq!(rest.value, "1 more such index");
     }
 
     #[test]

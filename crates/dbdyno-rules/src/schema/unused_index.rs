@@ -35,6 +35,7 @@
 
 use dbdyno_model::finding::Confidence;
 use dbdyno_model::postgres::{Index, Postgres};
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
 use crate::formulas::MIB;
@@ -89,10 +90,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let origin = &postgres.indexes.origin;
     let mut finding = RULE
         .finding(format!(
-            "{} index(es) of {} with {} were not scanned once in {}, the largest {}",
-            unused.len(),
+            "{} of {} with {} {} not scanned once in {}, the largest {}",
+            plural(unused.len() as u64, "index"),
             database(postgres),
             humane_bytes(bytes),
+            verb(unused.len() as u64, "was", "were"),
             humane_time(age_s),
             name(largest)
         ))
@@ -108,9 +110,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     }
     let all = in_all(indexes.unused).max(unused.len());
     let more = all - unused.len().min(LISTED);
-    let what = "without a scan, small ones and those with another use among them";
-    Ok(with_removal(finding, postgres, &unused)
-        .and_more(more, what, origin)
+    let finding = with_removal(finding, postgres, &unused);
+    if more == 0 {
+        return Ok(finding.into_outcome());
+    }
+    let others =
+        format!("{more} more without a scan, small ones and those with another use among them");
+    Ok(finding
+        .evidence("not listed", others, origin)
         .into_outcome())
 }
 
@@ -235,7 +242,7 @@ mod tests {
     fn large_ones_are_found_with_the_way_back() {
         let facts = with(45.0, vec![unused("Note idx", 300), unused("small", 1)]);
         let found = finding(&RULE, &facts);
-        insta::assert_snapshot!(found.message, @r#"1 index(es) of database postgres with 300 MiB were not scanned once in 45 days, the largest public."Note idx""#);
+        insta::assert_snapshot!(found.message, @r#"1 index of database postgres with 300 MiB was not scanned once in 45 days, the largest public."Note idx""#);
         let sql: Vec<&str> = found
             .statements
             .iter()

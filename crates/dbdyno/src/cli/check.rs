@@ -74,7 +74,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) reading: Reading,
 
-    /// Memory that TARGET or the server in FILE may have, such as 64GB: sizes one on another machine
+    /// Memory that the server (TARGET, or the one in FILE) may have, such as 64GB: dbdyno cannot read it
+    /// from another machine
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 

@@ -2,6 +2,7 @@
 
 mod choice;
 
+use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Check, Facts, RuleText, Severity};
 use dbdyno_report::{
     Said, assessment, check_document, check_markdown, check_page, check_sarif, keep_rules, to_json,
@@ -69,9 +70,9 @@ fn tell_unread(facts: &Facts, printer: &Printer) {
     let servers = facts.unreached.iter();
     let unread = servers.filter(|server| server.engine.is_none()).count();
     if unread > 0 {
-        let servers = if unread == 1 { "server" } else { "servers" };
         printer.say(&format!(
-            "{unread} PostgreSQL {servers} could not be read: --fail-on counts what could"
+            "{} could not be read: --fail-on counts only what could",
+            plural(unread as u64, "PostgreSQL server")
         ));
     }
 }
@@ -128,15 +129,10 @@ fn cross(check: &Check, level: Level) -> Result<(), Failure> {
     let count = check
         .findings()
         .filter(|answer| answer.severity >= severity)
-        .count();
+        .count() as u64;
     if count == 0 {
         return Ok(());
     }
-    let findings = if count == 1 {
-        "finding is"
-    } else {
-        "findings are"
-    };
     let graver = match level {
         Level::Critical => "critical",
         Level::Warn => "warn or critical",
@@ -144,7 +140,11 @@ fn cross(check: &Check, level: Level) -> Result<(), Failure> {
     };
     Err(Failure::new(
         Exit::Crossed,
-        format!("{count} {findings} {graver}, as --fail-on asks"),
+        format!(
+            "{} {} {graver}, as --fail-on asks",
+            plural(count, "finding"),
+            verb(count, "is", "are")
+        ),
         None,
     ))
 }

@@ -4,6 +4,7 @@ use dbdyno_bench::Workload;
 use dbdyno_bench::generate::Generated;
 use dbdyno_bench::workload::LoadError;
 use dbdyno_model::connection::Engine;
+use dbdyno_model::words::plural;
 use dbdyno_report::number;
 use dbdyno_target::process;
 
@@ -49,13 +50,13 @@ fn text(generated: &Generated, engine: Engine, threads: usize, peak: Option<u64>
         Engine::Postgres => "as PostgreSQL's COPY takes them in binary",
         Engine::MySql => "as LOAD DATA takes them on MySQL and MariaDB",
     };
-    let plural = if threads == 1 { "" } else { "s" };
     let mut text = format!(
         "{} rows, {}, {form}, sent nowhere\n\
-         {} on {threads} thread{plural}: {} rows/s, {}/s; {} of memory at most\n",
+         {} on {}: {} rows/s, {}/s; {} of memory at most\n",
         number::count(rows),
         number::bytes(bytes),
         number::duration(generated.seconds),
+        plural(threads as u64, "thread"),
         number::measured(per_second(rows)),
         number::bytes(per_second(bytes) as u64),
         number::or_missing(peak, number::bytes),

@@ -5,6 +5,7 @@ use std::time::Instant;
 use dbdyno_bench::workload::{When, Workload};
 use dbdyno_model::Connection;
 use dbdyno_model::run::Check;
+use dbdyno_model::words::plural;
 use dbdyno_report::number;
 
 use super::options;
@@ -67,10 +68,9 @@ pub(super) fn check(workload: &Workload, connection: &Connection) -> Result<Vec<
 }
 
 pub(super) fn inconsistent(failed: usize) -> Failure {
-    let plural = if failed == 1 { "" } else { "s" };
     Failure::new(
         Exit::Surroundings,
-        format!("the data fail {failed} check{plural}"),
+        format!("the data fail {}", plural(failed as u64, "check")),
         Some("the server lost or mixed up data, or somebody else changed them".into()),
     )
 }

@@ -1,6 +1,7 @@
 //! The lab that a trial runs in: swept, found, and checked for room.
 
 use dbdyno_bench::workload::Workload;
+use dbdyno_model::words::plural;
 use dbdyno_target::lab::{Binaries, Home, Lab, LabError, LabOptions, Wanted, sweep};
 
 use super::options::Options;
@@ -36,9 +37,9 @@ pub(super) fn home(printer: &Printer) -> Result<Home, Failure> {
     let swept = sweep(&home);
     if !swept.labs.is_empty() || swept.servers_stopped > 0 {
         printer.say(&format!(
-            "removed {} lab(s) that an earlier dbdyno left behind; {} server(s) stopped",
-            swept.labs.len(),
-            swept.servers_stopped
+            "removed {} that an earlier dbdyno left behind; {} stopped",
+            plural(swept.labs.len() as u64, "lab"),
+            plural(swept.servers_stopped.into(), "server")
         ));
     }
     Ok(home)

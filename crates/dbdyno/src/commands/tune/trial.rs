@@ -7,6 +7,7 @@ use dbdyno_bench::workload::Workload;
 use dbdyno_model::Connection;
 use dbdyno_model::facts::{Facts, Intent};
 use dbdyno_model::verdict::Word;
+use dbdyno_model::words::plural;
 use dbdyno_report::{number, to_json, verdict_page};
 use dbdyno_rules::solver;
 use dbdyno_target::lab::{Lab, Stop, Wanted};
@@ -317,10 +318,10 @@ fn load(
     )
     .map_err(|error| trial_failure(&error))?;
     printer.say(&format!(
-        "loaded {} rows in {}, {} checks passed",
-        number::count(template.load.rows),
+        "loaded {} in {}, {} passed",
+        plural(template.load.rows, "row"),
         number::duration(template.load.seconds),
-        template.checks.len()
+        plural(template.checks.len() as u64, "check")
     ));
     document.tune.load = Some(template.load);
     document.tune.consistency = template.checks;

@@ -136,7 +136,7 @@ const FAULTS: &[Fault] = &[
     (
         &[Sql("CREATE TABLE keyless (note text)")],
         "schema.primary_key",
-        "have no primary key",
+        "no primary key",
     ),
     (
         &[
