@@ -172,6 +172,9 @@ fn hide_settings(facts: &mut Facts) {
             setting.value = addresses.collect::<Vec<_>>().join(",");
         } else if holds_name(name, setting) {
             setting.value = NAME.to_owned();
+            if let Some(instead) = &mut setting.instead {
+                instead.value = NAME.to_owned();
+            }
         }
     }
     for other in &mut facts.others {

@@ -29,7 +29,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{ORIGIN, SettingEvidence};
 use crate::cloud::PATRONI;
-use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, need_ref, server, setting, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.config_drift",
@@ -63,6 +63,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             && setting.value == "off"
             && setting.boot_value.as_deref() == Some("on")
             && setting.is_set_by_user()
+            && !setting.is_of_session()
+    });
+    let hidden = names(postgres, |name, setting| {
+        name.starts_with("enable_") && setting.is_of_session()
     });
     let none = Vec::new();
     let lines = if pending.is_empty() && disabled.is_empty() {
@@ -103,7 +107,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     if drifts.is_empty() {
-        return Ok(Outcome::Ok);
+        // What our own role has says nothing of the others.
+        return match hidden.first() {
+            Some(name) => setting(postgres, name).map(|_| Outcome::Ok),
+            None => Ok(Outcome::Ok),
+        };
     }
     let mut finding = RULE.finding(drifts.join("; ")).severity(severity);
     if !errors.is_empty() {
@@ -257,6 +265,16 @@ mod tests {
             finding.host_actions[0].action,
             "enable_nestloop: off in /etc/postgresql.conf:401"
         );
+    }
+
+    #[test]
+    fn a_method_that_is_off_for_our_role_is_not_off_for_everyone() {
+        let mut facts = healthy();
+        configure(&mut facts, "enable_nestloop", "off");
+        setting(&mut facts, "enable_nestloop").source = "user".into();
+        postgres(&mut facts).file_errors = Fact::known(Vec::new(), "pg_file_settings");
+        let why = unknown(&RULE, &facts);
+        assert!(why.starts_with("enable_nestloop: ALTER ROLE"), "{why}");
     }
 
     #[test]
