@@ -349,8 +349,11 @@ pub struct Wal {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Checkpoints {
+    /// With those that had nothing to do, since the server had been idle.
     pub timed: u64,
     pub requested: u64,
+    /// Timed and requested ones that did something (18 and later).
+    pub done: Option<u64>,
     pub write_time_ms: f64,
     pub sync_time_ms: f64,
     pub buffers_written: u64,

@@ -176,6 +176,7 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
 
     let checkpoints = postgres.checkpoints.latest().unwrap();
     assert!(checkpoints.buffers_alloc > 0 && checkpoints.buffers_backend.is_some());
+    assert_eq!(checkpoints.done.is_some(), major >= 18);
     for age_s in [
         checkpoints.stats_age_s,
         checkpoints.cleaning_age_s,
