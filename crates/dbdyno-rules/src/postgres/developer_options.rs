@@ -142,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn what_our_role_has_says_nothing_of_the_others() {
+        let mut facts = healthy();
+        configure(&mut facts, "ignore_system_indexes", "on");
+        setting(&mut facts, "ignore_system_indexes").source = "client".into();
+        let why = unknown(&RULE, &facts);
+        assert!(why.contains("options of this connection"), "{why}");
+    }
+
+    #[test]
     fn a_default_that_is_written_out_is_fine() {
         let mut facts = healthy();
         ok(&RULE, &facts);
