@@ -79,7 +79,7 @@ struct Requested {
 /// None before there were enough of them.
 fn requested(postgres: &Postgres) -> Result<Option<Requested>, Outcome> {
     let counted = |count: fn(&Checkpoints) -> Option<u64>| {
-        load::counted(&postgres.checkpoints, |all| count(all).map(|all| all as f64))
+        load::counted(&postgres.checkpoints, |all| count(all).map(|n| n as f64))
     };
     let timed = counted(|all| Some(all.timed));
     let requested = counted(|all| Some(all.requested));
