@@ -222,14 +222,37 @@ pub fn sysctl(host: &dbdyno_model::host::Host, name: &str) -> Result<(i64, Strin
     Ok((need(&fact, name)?, fact.origin))
 }
 
+/// A setting as the server has it for everyone, or the outcome that names it.
+pub fn setting<'a>(
+    server: &'a dbdyno_model::postgres::Postgres,
+    name: &str,
+) -> Result<&'a dbdyno_model::postgres::Setting, Outcome> {
+    server.setting(name).ok_or_else(|| {
+        let why = server.why_hidden(name);
+        let why = why.unwrap_or_else(|| "pg_settings does not list it".to_owned());
+        Outcome::Unknown(format!("{name}: {why}"))
+    })
+}
+
 /// A setting as a number in bytes, seconds or bare, or the outcome that names it.
 pub fn setting_number(
     server: &dbdyno_model::postgres::Postgres,
     name: &str,
 ) -> Result<f64, Outcome> {
-    server
-        .number(name)
-        .ok_or_else(|| Outcome::Unknown(format!("{name}: pg_settings does not list it")))
+    setting(server, name)?
+        .number()
+        .ok_or_else(|| Outcome::Unknown(format!("{name}: it is no number")))
+}
+
+/// The same for a setting that not every version has: none where the server does not list it.
+pub fn number_if_listed(
+    server: &dbdyno_model::postgres::Postgres,
+    name: &str,
+) -> Result<Option<f64>, Outcome> {
+    if !server.settings.contains_key(name) {
+        return Ok(None);
+    }
+    setting_number(server, name).map(Some)
 }
 
 /// A setting's text, or the outcome that names it.
@@ -237,10 +260,7 @@ pub fn setting_text<'a>(
     server: &'a dbdyno_model::postgres::Postgres,
     name: &str,
 ) -> Result<&'a str, Outcome> {
-    let setting = server.setting(name);
-    setting
-        .map(|setting| setting.value.as_str())
-        .ok_or_else(|| Outcome::Unknown(format!("{name}: pg_settings does not list it")))
+    setting(server, name).map(|setting| setting.value.as_str())
 }
 
 /// One decimal where it says something: `4.4`, `64`.

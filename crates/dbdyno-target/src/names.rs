@@ -170,8 +170,16 @@ fn hide_settings(facts: &mut Facts) {
         if name == "listen_addresses" {
             let addresses = setting.value.split(',').map(|one| listened(one.trim()));
             setting.value = addresses.collect::<Vec<_>>().join(",");
-        } else if holds_name(name, setting) {
+            continue;
+        }
+        let is_name = holds_name(name, setting, &setting.value);
+        let ours = setting.instead.as_ref().map(|instead| &instead.value);
+        let is_ours = ours.is_some_and(|value| holds_name(name, setting, value));
+        if is_name {
             setting.value = NAME.to_owned();
+        }
+        if let Some(instead) = setting.instead.as_mut().filter(|_| is_ours) {
+            instead.value = NAME.to_owned();
         }
     }
     for other in &mut facts.others {
@@ -179,13 +187,13 @@ fn hide_settings(facts: &mut Facts) {
     }
 }
 
-fn holds_name(name: &str, setting: &Setting) -> bool {
+fn holds_name(name: &str, setting: &Setting, value: &str) -> bool {
     let is_naming =
         NAMING.contains(&name) || NAMING_ENDINGS.iter().any(|ending| name.ends_with(ending));
     is_naming
         && setting.vartype == "string"
-        && !setting.value.is_empty()
-        && setting.boot_value.as_ref() != Some(&setting.value)
+        && !value.is_empty()
+        && setting.boot_value.as_deref() != Some(value)
 }
 
 /// What says who may connect stays; what says where the server is does not.
@@ -229,7 +237,7 @@ fn walk(value: &mut Value, is_version: bool, names: Option<&Names>) {
 mod tests {
     use super::*;
     use dbdyno_model::Fact;
-    use dbdyno_model::postgres::MissingPrivilege;
+    use dbdyno_model::postgres::{Instead, MissingPrivilege};
 
     fn setting(value: &str) -> Setting {
         Setting {
@@ -264,6 +272,14 @@ mod tests {
         ] {
             server.settings.insert(name.to_owned(), setting(value));
         }
+        let ours = Setting {
+            instead: Some(Instead {
+                value: "erin7".to_owned(),
+                source: "user".to_owned(),
+            }),
+            ..setting("")
+        };
+        server.settings.insert("shop.user".to_owned(), ours);
         let host = facts.host.as_mut().unwrap();
         host.kernel_release = Fact::known("6.1.0.23".to_owned(), "crm-north");
         host.data = host.data.clone().map(|mut storage| {
@@ -302,6 +318,7 @@ mod tests {
             "canary",
             "dave9",
             "NORTH9",
+            "erin7",
         ] {
             assert!(!json.contains(name), "{name} in {json}");
         }

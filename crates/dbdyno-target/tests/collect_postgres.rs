@@ -176,6 +176,7 @@ fn check_counters_of_all_kinds(postgres: &Postgres) {
 
     let checkpoints = postgres.checkpoints.latest().unwrap();
     assert!(checkpoints.buffers_alloc > 0 && checkpoints.buffers_backend.is_some());
+    assert_eq!(checkpoints.done.is_some(), major >= 18);
     for age_s in [
         checkpoints.stats_age_s,
         checkpoints.cleaning_age_s,
@@ -303,6 +304,45 @@ fn the_session_is_given_back_as_it_was() {
     assert_eq!(collect_now(&mut client, 0).postgres.settings, before);
     let name = client.query_one("SHOW application_name", &[]).unwrap();
     assert_eq!(name.get::<_, &str>(0), "dbdyno");
+}
+
+#[test]
+fn what_only_our_role_has_is_not_taken_for_the_server_s() {
+    let running = Running::start(binaries(), &[("work_mem", "8MB")]);
+    let mut admin = running.client();
+    for sql in [
+        "CREATE ROLE limited LOGIN",
+        "ALTER ROLE limited SET work_mem = '64MB'",
+        "ALTER ROLE postgres SET work_mem = '64MB'",
+        "ALTER ROLE postgres SET enable_seqscan = off",
+        "ALTER ROLE ALL SET enable_sort = off",
+        "ALTER ROLE postgres SET enable_sort = on",
+    ] {
+        admin.batch_execute(sql).unwrap();
+    }
+    let Collected { postgres, failures } = collect_now(&mut running.client(), 0);
+    assert_eq!(failures, []);
+    let work_mem = postgres.setting("work_mem").unwrap();
+    assert_eq!(work_mem.value, "8192");
+    let file = work_mem.source_file.as_deref().unwrap();
+    assert!(file.ends_with("dbdyno.conf"), "{file}");
+    assert_eq!(work_mem.instead.as_ref().unwrap().value, "65536");
+    let scans = postgres.setting("enable_seqscan").unwrap();
+    assert_eq!(
+        (scans.value.as_str(), scans.source.as_str()),
+        ("on", "default")
+    );
+    let sorts = postgres.setting("enable_sort").unwrap();
+    assert_eq!(
+        (sorts.value.as_str(), sorts.source.as_str()),
+        ("off", "global")
+    );
+
+    // Who may not read the files learns whose value it is.
+    let plain = collect_now(&mut running.client_as("limited"), 0).postgres;
+    assert_eq!(plain.bytes("work_mem"), None);
+    let why = plain.why_hidden("work_mem").unwrap();
+    assert!(why.contains("ALTER ROLE"), "{why}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 use crate::paste::PasteExt;
 use crate::rule::{FindingExt, Rule, host, humane_bytes, need, server, settle};
 use crate::seen::storages;
-use crate::solver::memory_with;
+use crate::solver::{memory_not_known, memory_with};
 
 pub(super) const RULE: Rule = Rule {
     id: "filesystem.zfs_cache",
@@ -74,7 +74,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let cache = need(&host.zfs_cache_max_bytes, "the limit of ZFS's cache")?;
     let total = need(&host.memory.total_bytes, "memory size")?;
     let wants = memory_with(facts, &BTreeMap::new()).ok_or_else(|| {
-        Outcome::Unknown("memory of the server: its settings were not read".to_owned())
+        let why = facts.postgres.as_ref().and_then(memory_not_known);
+        let why = why.unwrap_or_else(|| "its settings were not read".to_owned());
+        Outcome::Unknown(format!("memory of the server: {why}"))
     })?;
     let most = total / 10 * MOST_TENTHS;
     if cache.saturating_add(wants) <= most {

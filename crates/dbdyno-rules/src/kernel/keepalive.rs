@@ -31,7 +31,7 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::listen_backlog::is_other_network;
 use crate::cloud::is_rented;
-use crate::rule::{FindingExt, Rule, host, humane_number, safe, server, settle, sysctl};
+use crate::rule::{FindingExt, Rule, host, humane_number, safe, server, setting, settle, sysctl};
 
 pub(super) const RULE: Rule = Rule {
     id: "kernel.keepalive",
@@ -73,9 +73,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 .to_owned(),
         ));
     }
-    let setting = server
-        .setting(SETTING)
-        .ok_or_else(|| Outcome::Unknown(format!("{SETTING}: pg_settings does not list it")))?;
+    let setting = setting(server, SETTING)?;
     let (idle, name, origin) = match setting.number() {
         Some(seconds) if seconds > 0.0 => (seconds, SETTING, "pg_settings".to_owned()),
         _ if setting.is_set_by_user() => return Ok(Outcome::Ok),

@@ -2,11 +2,11 @@
 //! that share it.
 
 use dbdyno_model::finding::Confidence;
-use dbdyno_model::postgres::Postgres;
+use dbdyno_model::postgres::{Checkpoints, Postgres};
 use dbdyno_model::{Facts, Outcome};
 
 use super::load::{self, Writes};
-use super::{machine, settings};
+use super::{machine, recovery, settings};
 use crate::formulas::{GIB, MIB, wal};
 use crate::rule::need;
 use crate::solver::humane;
@@ -29,6 +29,10 @@ const DECLARED_LEAST_BYTES: u64 = 2 * GIB;
 
 /// Whatever was counted, the log leaves half of what is free to everything else.
 const SHARE_OF_FREE: f64 = 0.50;
+
+/// Whoever chose a long `checkpoint_timeout` did not ask for hours of recovery: no log is asked for that
+/// takes longer to replay than the interval that is recommended.
+const LONGEST_RECOVERY_S: f64 = WANTED_TIMEOUT_S;
 
 /// The mean over days hides the busy hours for which the log is sized.
 const PEAK_TO_MEAN: f64 = 3.0;
@@ -64,34 +68,94 @@ pub(crate) fn busy_rate(facts: &Facts, postgres: &Postgres) -> Option<f64> {
     counted.into_iter().chain(declared).reduce(f64::max)
 }
 
-/// Share of checkpoints that the log's size forced; none before there were enough of them.
-pub(crate) fn requested_share(postgres: &Postgres) -> Option<f64> {
-    let timed = load::counted(&postgres.checkpoints, |count| Some(count.timed as f64))?;
-    let requested = load::counted(&postgres.checkpoints, |count| Some(count.requested as f64))?;
-    if timed.amount + requested.amount < ENOUGH_CHECKPOINTS {
-        return None;
+/// Share of the checkpoints that did something which were requested; between the two where it is not
+/// known how many timed ones did nothing, since the server had been idle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Requested {
+    least: f64,
+    most: f64,
+}
+
+/// None before there were enough of them.
+fn requested(postgres: &Postgres) -> Result<Option<Requested>, Outcome> {
+    let counted = |count: fn(&Checkpoints) -> Option<u64>| {
+        load::counted(&postgres.checkpoints, |all| count(all).map(|n| n as f64))
+    };
+    let timed = counted(|all| Some(all.timed));
+    let requested = counted(|all| Some(all.requested));
+    let (Some(timed), Some(requested)) = (timed, requested) else {
+        return Ok(None);
+    };
+    let all = timed.amount + requested.amount;
+    if all < ENOUGH_CHECKPOINTS {
+        return Ok(None);
     }
-    wal::requested_share(timed.amount, requested.amount)
+    // A requested one is never passed over: it has log to make room for, or was asked for by name.
+    let (least_done, most_done) = match counted(|all| all.done) {
+        // Too few to call the log too short, after a time that was long enough for more.
+        Some(done) if done.amount < ENOUGH_CHECKPOINTS => {
+            return Ok(Some(Requested {
+                least: 0.0,
+                most: 0.0,
+            }));
+        }
+        Some(done) => (done.amount, done.amount),
+        None => {
+            let room = settings::bytes(postgres, "max_wal_size")?;
+            let written = load::wal_rate(postgres).map_or(0.0, |rate| rate * timed.seconds);
+            // Between two of them lies no more log than there is room for.
+            ((written / room.max(1) as f64).min(all), all)
+        }
+    };
+    let share = |done: f64| {
+        let timed = (done - requested.amount).max(0.0);
+        wal::requested_share(timed, requested.amount).unwrap_or(0.0)
+    };
+    Ok(Some(Requested {
+        least: share(most_done),
+        most: share(least_done),
+    }))
 }
 
 /// Room for the log by what was counted, else by what was declared.
 pub(crate) fn wanted_log(facts: &Facts, postgres: &Postgres) -> Result<WantedLog, Outcome> {
-    let requested = requested_share(postgres);
-    let too_short = requested.filter(|share| *share > REQUESTED_SHARE);
-    if let (Some(share), Some(rate)) = (too_short, load::wal_rate(postgres)) {
-        return counted_log(facts, postgres, share, rate);
+    let requested = requested(postgres)?;
+    let rate = load::wal_rate(postgres);
+    let is_too_short = requested.is_some_and(|share| share.least > REQUESTED_SHARE);
+    if let (Some(share), Some(rate), true) = (requested, rate, is_too_short) {
+        return counted_log(facts, postgres, share.least, rate);
     }
     if let Some(workload) = load::declared_writes(facts) {
         return declared_log(facts, postgres, workload);
     }
-    Err(match (too_short, requested) {
-        (Some(_), _) => Outcome::Unknown(
+    let Some(share) = requested else {
+        return Err(match facts.intent.workload {
+            Some(_) => Outcome::Ok,
+            None => load::no_statistics(),
+        });
+    };
+    if is_too_short {
+        return Err(Outcome::Unknown(
             "WAL rate: no pg_stat_wal before 14; collect over ten minutes or more".to_owned(),
-        ),
-        (None, Some(_)) => Outcome::Ok,
-        (None, None) if facts.intent.workload.is_some() => Outcome::Ok,
-        (None, None) => load::no_statistics(),
-    })
+        ));
+    }
+    // A log that holds the busy hours is long enough, whoever requested the checkpoints.
+    let has_room = match rate {
+        Some(rate) => {
+            let room = settings::bytes(postgres, "max_wal_size")?;
+            wanted_bytes(facts, postgres, rate * PEAK_TO_MEAN)? <= room
+        }
+        None => false,
+    };
+    if share.most <= REQUESTED_SHARE || has_room {
+        return Err(Outcome::Ok);
+    }
+    Err(Outcome::Unknown(format!(
+        "share of requested checkpoints: {:.0} % at least, {:.0} % at most; how many of the timed ones \
+         had something to do is counted from PostgreSQL 18 on",
+        share.least * 100.0,
+        share.most * 100.0
+    )))
 }
 
 fn counted_log(
@@ -100,10 +164,10 @@ fn counted_log(
     share: f64,
     rate: f64,
 ) -> Result<WantedLog, Outcome> {
-    let needed = needed(facts, postgres, rate * PEAK_TO_MEAN)?;
+    let wanted = wanted_bytes(facts, postgres, rate * PEAK_TO_MEAN)?;
     let most = (free_bytes(facts)? as f64 * SHARE_OF_FREE) as u64;
     Ok(WantedLog {
-        bytes: humane::round_down(needed.min(most)),
+        bytes: wanted.min(humane::round_down(most)),
         confidence: Confidence::High,
         because: format!(
             "{:.0} % of the checkpoints were requested, {}",
@@ -137,6 +201,14 @@ fn declared_log(facts: &Facts, postgres: &Postgres, workload: &str) -> Result<Wa
             rate / MIB as f64
         ),
     })
+}
+
+/// The log of the busy hours, as far as a crash may have it to replay.
+fn wanted_bytes(facts: &Facts, postgres: &Postgres, rate: f64) -> Result<u64, Outcome> {
+    let needed = needed(facts, postgres, rate)?;
+    Ok(humane::round_down(
+        needed.min(recovery::replayed_in(LONGEST_RECOVERY_S)),
+    ))
 }
 
 fn needed(facts: &Facts, postgres: &Postgres, rate: f64) -> Result<u64, Outcome> {

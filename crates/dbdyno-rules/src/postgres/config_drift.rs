@@ -30,7 +30,7 @@ use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{ORIGIN, SettingEvidence};
 use crate::cloud::PATRONI;
-use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, need_ref, server, setting, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.config_drift",
@@ -55,6 +55,8 @@ const SHADOWED: &str = " is overridden by ";
 struct Drift<'a> {
     pending: Vec<String>,
     disabled: Vec<String>,
+    /// Of which only what our own role has is known.
+    hidden: Vec<String>,
     errors: Vec<&'a String>,
     shadowed: Vec<&'a String>,
 }
@@ -77,7 +79,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ));
     }
     if told.is_empty() {
-        return Ok(Outcome::Ok);
+        return match drift.hidden.first() {
+            Some(name) => setting(postgres, name).map(|_| Outcome::Ok),
+            None => Ok(Outcome::Ok),
+        };
     }
     let mut finding = RULE.finding(told.join("; ")).severity(severity);
     if !drift.errors.is_empty() {
@@ -120,6 +125,10 @@ fn drift(postgres: &Postgres) -> Result<Drift<'_>, Outcome> {
             && setting.value == "off"
             && setting.boot_value.as_deref() == Some("on")
             && setting.is_set_by_user()
+            && !setting.is_of_session()
+    });
+    let hidden = names(postgres, |name, setting| {
+        name.starts_with("enable_") && setting.is_of_session()
     });
     let lines: &[String] = if pending.is_empty() && disabled.is_empty() {
         need_ref(&postgres.file_errors, "errors in the configuration files")?
@@ -135,6 +144,7 @@ fn drift(postgres: &Postgres) -> Result<Drift<'_>, Outcome> {
     Ok(Drift {
         pending,
         disabled,
+        hidden,
         errors,
         shadowed,
     })
@@ -285,6 +295,16 @@ mod tests {
             finding.host_actions[0].action,
             "enable_nestloop: off in /etc/postgresql.conf:401"
         );
+    }
+
+    #[test]
+    fn a_method_that_is_off_for_our_role_is_not_off_for_everyone() {
+        let mut facts = healthy();
+        configure(&mut facts, "enable_nestloop", "off");
+        setting(&mut facts, "enable_nestloop").source = "user".into();
+        postgres(&mut facts).file_errors = Fact::known(Vec::new(), "pg_file_settings");
+        let why = unknown(&RULE, &facts);
+        assert!(why.starts_with("enable_nestloop: ALTER ROLE"), "{why}");
     }
 
     #[test]

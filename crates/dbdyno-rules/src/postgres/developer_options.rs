@@ -26,7 +26,7 @@ use dbdyno_model::postgres::Setting;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
-use crate::rule::{FindingExt, Rule, server, settle};
+use crate::rule::{FindingExt, Rule, server, setting, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.developer_options",
@@ -65,6 +65,9 @@ const OPTIONS: [&str; 12] = [
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let has_assertions = settings::flag(postgres, ASSERTIONS)?;
+    let hidden = OPTIONS
+        .iter()
+        .find(|name| postgres.why_hidden(name).is_some());
     let changed: Vec<(&str, &Setting)> = OPTIONS
         .into_iter()
         .filter_map(|name| Some((name, postgres.setting(name)?)))
@@ -79,7 +82,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         found.push(format!("{} set for everyone", names.join(", ")));
     }
     if found.is_empty() {
-        return Ok(Outcome::Ok);
+        // What our own role has says nothing of the others.
+        return match hidden {
+            Some(name) => setting(postgres, name).map(|_| Outcome::Ok),
+            None => Ok(Outcome::Ok),
+        };
     }
     let mut finding = RULE.finding(format!(
         "{}: made for developing the server, not for running it",
@@ -132,6 +139,15 @@ mod tests {
             finding.host_actions[1].action,
             "remove ignore_system_indexes: it is set in postgresql.conf:9"
         );
+    }
+
+    #[test]
+    fn what_our_role_has_says_nothing_of_the_others() {
+        let mut facts = healthy();
+        configure(&mut facts, "ignore_system_indexes", "on");
+        setting(&mut facts, "ignore_system_indexes").source = "client".into();
+        let why = unknown(&RULE, &facts);
+        assert!(why.contains("options of this connection"), "{why}");
     }
 
     #[test]

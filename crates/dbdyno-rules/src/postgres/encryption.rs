@@ -17,7 +17,9 @@
 //! little longer.
 //!
 //! ## When it does not apply
-//! Servers that only their own machine can reach; networks that encrypt below TCP.
+//! Servers that only their own machine can reach; networks that encrypt below TCP. A session that
+//! comes from the server's own machine by an address of the network counts as one of another machine,
+//! but for the address that dbdyno itself connects to.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/ssl-tcp.html>

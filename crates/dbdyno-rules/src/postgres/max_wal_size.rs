@@ -2,7 +2,10 @@
 //!
 //! ## What it finds
 //! More than a tenth of the checkpoints requested because the log reached `max_wal_size`; or,
-//! before there are such counters, a declared writing load that will reach it.
+//! before there are such counters, a declared writing load that will reach it. A timed checkpoint of an
+//! idle server does nothing and is not counted with the others from PostgreSQL 18 on. Before 18 nobody
+//! knows how many did nothing: the share lies between what all of them would make it and what the log
+//! written allows, and where these disagree, and the log of the busy hours has no room, it is unknown.
 //!
 //! ## Why it matters
 //! After each checkpoint the first change of every page writes the whole page into the log.
@@ -11,8 +14,9 @@
 //!
 //! ## What to do
 //! Set `max_wal_size` to the log of the busy hours × `checkpoint_timeout` × (1 +
-//! `checkpoint_completion_target`), within half of the free space under the log. For a declared
-//! load the rate is assumed: 4 MiB/s a CPU, bounded by a tenth of the free space and 16 GiB.
+//! `checkpoint_completion_target`), within half of the free space under the log and what is replayed in
+//! 15 minutes, however long `checkpoint_timeout` is. For a declared load the rate is assumed: 4 MiB/s a
+//! CPU, bounded by a tenth of the free space and 16 GiB.
 //!
 //! ## Risk
 //! None to data. The log takes more space, and recovery after a crash may have to replay all of it:
@@ -176,6 +180,51 @@ mod tests {
         assert_eq!(found.confidence, Confidence::High);
         // Three times 2 MiB/s over 15 min · 1.9.
         assert_eq!(found.recommendations[0].want, Want::Bytes(10 << 30));
+    }
+
+    /// A thousand timed checkpoints, a hundred requested ones, and those that did something.
+    fn bursts(done: Option<u64>, wal_bytes_per_day: u64) -> Facts {
+        let mut facts = counted(100, wal_bytes_per_day);
+        let server = postgres(&mut facts);
+        server.checkpoints.after = server.checkpoints.after.clone().map(|mut all| {
+            (all.timed, all.done) = (1000, done);
+            all
+        });
+        facts
+    }
+
+    const GIGABYTE: u64 = 1_000_000_000;
+
+    #[test]
+    fn timed_checkpoints_that_did_nothing_hide_no_requested_ones() {
+        let found = finding(&RULE, &bursts(Some(110), 100 * GIGABYTE));
+        assert!(found.message.contains("91 %"), "{}", found.message);
+        ok(&RULE, &bursts(Some(1100), 100 * GIGABYTE));
+        // A server that did next to nothing.
+        ok(&RULE, &bursts(Some(3), 100 * GIGABYTE));
+    }
+
+    #[test]
+    fn before_18_the_share_lies_between_what_the_log_written_allows() {
+        let why = unknown(&RULE, &bursts(None, 100 * GIGABYTE));
+        assert!(why.contains("9 % at least, 100 % at most"), "{why}");
+        // Two terabytes do not go through one gigabyte in less than 1,100 checkpoints.
+        ok(&RULE, &bursts(None, 2000 * GIGABYTE));
+        // Even the busy hours have room.
+        ok(&RULE, &bursts(None, 10 * GIGABYTE));
+    }
+
+    #[test]
+    fn no_log_is_asked_for_that_takes_hours_to_replay() {
+        let mut facts = counted(100, 86_400 * (50 << 20));
+        configure(&mut facts, "checkpoint_timeout", "3600");
+        let host = facts.host.as_mut().unwrap();
+        host.wal = host.wal.clone().map(|mut storage| {
+            storage.free_bytes = Fact::known(4 << 40, "statvfs");
+            storage
+        });
+        // 72 GB in 15 minutes, not the terabyte of an hour.
+        assert_eq!(wanted(&facts), 64 << 30);
     }
 
     #[test]

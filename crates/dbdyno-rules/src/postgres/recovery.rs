@@ -22,6 +22,11 @@ pub(crate) fn replayed(log_bytes: u64) -> String {
     )
 }
 
+/// Log that is replayed in that time.
+pub(crate) fn replayed_in(seconds: f64) -> u64 {
+    (REPLAY_BYTES_PER_S * seconds) as u64
+}
+
 /// Shows what a crash would take now, and with what the rules on checkpoints ask for.
 pub(crate) fn shown(
     finding: Finding,

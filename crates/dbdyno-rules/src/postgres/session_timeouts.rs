@@ -26,7 +26,7 @@ use dbdyno_model::finding::Confidence;
 use dbdyno_model::{Facts, Needs, Outcome, Severity};
 
 use super::settings::{self, SettingEvidence};
-use crate::rule::{FindingExt, Rule, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, need_ref, number_if_listed, server, settle};
 
 pub(super) const RULE: Rule = Rule {
     id: "postgres.session_timeouts",
@@ -46,9 +46,12 @@ const LONG_S: f64 = 600.0;
 fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let idle_limit = settings::number(postgres, "idle_in_transaction_session_timeout")?;
+    if idle_limit > 0.0 {
+        return Ok(Outcome::Ok);
+    }
     // From 17 on it ends sessions that are idle, too.
-    let limit = postgres.number("transaction_timeout").unwrap_or(0.0);
-    if idle_limit > 0.0 || limit > 0.0 {
+    let limit = number_if_listed(postgres, "transaction_timeout")?;
+    if limit.is_some_and(|limit| limit > 0.0) {
         return Ok(Outcome::Ok);
     }
     let activity = need_ref(&postgres.activity, "activity")?;

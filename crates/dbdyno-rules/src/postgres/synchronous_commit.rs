@@ -17,7 +17,8 @@
 //! Setting it to on makes each commit wait for the disk. It cannot corrupt in any setting.
 //!
 //! ## When it does not apply
-//! Nowhere.
+//! What `ALTER ROLE` and `ALTER DATABASE` set for single roles and databases: that was decided where
+//! the data are, and is not looked at.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/runtime-config-wal.html>
@@ -70,7 +71,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::{configure, finding, healthy, ok, postgres, unknown};
+    use crate::testing::{configure, finding, healthy, ok, postgres, setting, unknown};
 
     #[test]
     fn off_is_found_and_left_to_its_owner() {
@@ -88,6 +89,14 @@ mod tests {
         ok(&RULE, &facts);
         configure(&mut facts, "synchronous_standby_names", "ANY 1 (a, b)");
         assert!(finding(&RULE, &facts).message.contains("failover"));
+    }
+
+    #[test]
+    fn off_for_our_role_alone_is_neither_found_nor_fine() {
+        let mut facts = healthy();
+        configure(&mut facts, "synchronous_commit", "off");
+        setting(&mut facts, "synchronous_commit").source = "user".into();
+        assert!(unknown(&RULE, &facts).contains("ALTER ROLE"));
     }
 
     #[test]

@@ -64,6 +64,9 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let now = settings::bytes(postgres, "work_mem")?;
     let memory = need(&machine::memory(facts), "memory")?;
+    if let Some(why) = solver::memory_not_known(postgres) {
+        return Err(Outcome::Unknown(why));
+    }
     let ceiling = ceiling(facts, postgres, memory)?;
     let mut others = BTreeMap::new();
     // Where shared_buffers are what is too large, their rule gives the memory back.

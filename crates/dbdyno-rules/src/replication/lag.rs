@@ -13,13 +13,16 @@
 //! ## What to do
 //! Not sent: look at the network. Not written: look at the standby's disk. Not replayed: look at
 //! its reads (`replication.recovery_prefetch`), at queries that hold replay up
-//! (`max_standby_streaming_delay`) and at a single core: replay is one process.
+//! (`max_standby_streaming_delay`), at a single core, since replay is one process, and at
+//! `recovery_min_apply_delay`.
 //!
 //! ## Risk
 //! None in looking.
 //!
 //! ## When it does not apply
-//! Standbys that are delayed on purpose (`recovery_min_apply_delay`, known on the standby only).
+//! Standbys that are delayed on purpose (`recovery_min_apply_delay`). That is known on the standby
+//! only: on its primary it is found like any other, with less confidence where what is behind waits
+//! for replay.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/monitoring-stats.html>
@@ -90,7 +93,7 @@ fn sending(
     else {
         return Ok(None);
     };
-    let (waits, action) = step(worst);
+    let (waits, action, confidence) = step(worst);
     let mut finding = RULE
         .finding(format!(
             "{} is {} behind: most of it {waits}",
@@ -98,6 +101,7 @@ fn sending(
             behind(worst)
         ))
         .shows(postgres, "max_wal_size");
+    finding.confidence = confidence;
     for sender in late {
         finding = finding.evidence(
             format!("behind: {}", state::name(sender)),
@@ -128,8 +132,8 @@ fn behind(sender: &Sender) -> String {
         .join(" and ")
 }
 
-/// The step that holds most of what is behind, and where to look.
-fn step(sender: &Sender) -> (&'static str, &'static str) {
+/// The step that holds most of what is behind, where to look, and how sure it is that nobody meant it.
+fn step(sender: &Sender) -> (&'static str, &'static str, Confidence) {
     let unsent = sender.unsent_bytes.unwrap_or(0);
     let unflushed = sender.unflushed_bytes.unwrap_or(0);
     let unreplayed = sender.unreplayed_bytes.unwrap_or(0);
@@ -139,23 +143,27 @@ fn step(sender: &Sender) -> (&'static str, &'static str) {
             unsent,
             "is not sent yet",
             "look at the network between the two",
+            RULE.confidence,
         ),
         (
             unflushed.saturating_sub(unsent),
             "is sent and not written yet",
             "on the standby, look at the disk of its log",
+            RULE.confidence,
         ),
         (
             unreplayed.saturating_sub(unflushed),
             "is not replayed yet",
-            "on the standby, look at its reads, its one busy core, and queries that hold replay up",
+            "on the standby, look at its reads, its one busy core, queries that hold replay up, and \
+             recovery_min_apply_delay: a delay on purpose is not seen from here",
+            Confidence::Medium,
         ),
     ];
-    let (_, waits, action) = steps
+    let (_, waits, action, confidence) = steps
         .into_iter()
         .max_by_key(|(bytes, ..)| *bytes)
         .unwrap_or(steps[0]);
-    (waits, action)
+    (waits, action, confidence)
 }
 
 fn replaying(postgres: &Postgres, far: u64) -> Result<Outcome, Outcome> {
@@ -189,6 +197,7 @@ mod tests {
     use super::RULE;
     use crate::replication::state::testing::{primary_with, standby, streaming};
     use crate::testing::{configure, finding, healthy, not_applicable, ok, postgres, unknown};
+    use dbdyno_model::finding::Confidence;
     use dbdyno_model::postgres::{Replay, Sender};
     use dbdyno_model::{Fact, Facts};
 
@@ -225,6 +234,16 @@ mod tests {
         ] {
             assert_eq!(finding(&RULE, &facts).message, wanted);
         }
+    }
+
+    #[test]
+    fn what_may_be_delayed_on_purpose_is_less_sure() {
+        let unsent = finding(&RULE, &behind(4 * GIB, 4 * GIB, 4 * GIB, None));
+        assert_eq!(unsent.confidence, Confidence::High);
+        let unreplayed = finding(&RULE, &behind(0, 0, 4 * GIB, Some(3600.0)));
+        assert_eq!(unreplayed.confidence, Confidence::Medium);
+        let action = &unreplayed.host_actions[0].action;
+        assert!(action.contains("recovery_min_apply_delay"), "{action}");
     }
 
     #[test]

@@ -110,9 +110,7 @@ pub(super) fn shadowed(postgres: &Postgres, setting: &Setting) -> Option<&'stati
         "command line" if is_patroni => None,
         "command line" => Some("set on the server's command line, which wins over its files"),
         "environment variable" => Some("set by the server's environment"),
-        "database" | "user" | "database user" => {
-            Some("set for this database or role, which wins over the server's files")
-        }
+        "global" => Some("set by ALTER ROLE ALL, which wins over the server's files"),
         _ => None,
     }
 }

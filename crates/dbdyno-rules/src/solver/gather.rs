@@ -100,9 +100,10 @@ fn candidate(
     recommendation: &Recommendation,
 ) -> Result<(Candidate, Option<String>), String> {
     let name = &recommendation.setting;
-    let setting = postgres
-        .setting(name)
-        .ok_or_else(|| format!("PostgreSQL {} has no such setting", postgres.major()))?;
+    let setting = postgres.setting(name).ok_or_else(|| {
+        let why = postgres.why_hidden(name);
+        why.unwrap_or_else(|| format!("PostgreSQL {} has no such setting", postgres.major()))
+    })?;
     if recommendation.class != Class::Safe {
         return Err(format!(
             "{} is never recommended",

@@ -70,28 +70,7 @@ fn duration(seconds: f64, setting: &Setting) -> String {
 
 /// A value of postgresql.conf in the setting's own unit, as pg_settings would show it.
 pub fn raw(setting: &Setting, conf: &str) -> Option<f64> {
-    let conf = conf.trim();
-    if let Ok(bare) = conf.parse::<f64>() {
-        return bare.is_finite().then_some(bare);
-    }
-    let digits = conf.find(|c: char| c.is_ascii_alphabetic())?;
-    let number: f64 = conf[..digits].trim().parse().ok()?;
-    let given = Setting {
-        value: "1".to_owned(),
-        unit: Some(conf[digits..].trim().to_owned()),
-        ..Setting::default()
-    };
-    let (unit, factor) = (spelled(&given)?, setting.unit_factor()?);
-    // A size for a time, or a unit where there is none, is a mistake and no number.
-    let same_kind = setting.unit.is_some() && given.is_memory() == setting.is_memory();
-    same_kind.then(|| number * unit / factor)
-}
-
-fn spelled(given: &Setting) -> Option<f64> {
-    match given.unit.as_deref() {
-        Some("TB") => Some(TIB as f64),
-        _ => given.unit_factor(),
-    }
+    setting.in_unit(conf)
 }
 
 /// The setting as it would be with this value of postgresql.conf; none where it cannot be read.

@@ -26,9 +26,18 @@ pub(super) const CUT_ORDER: [&str; 8] = [
     "shared_buffers",
 ];
 
-/// A setting as it would be with the plan's values.
+/// The first setting of the model of which only what our own role or database has is known, and why.
+pub(super) fn not_known(postgres: &Postgres) -> Option<String> {
+    CUT_ORDER.iter().find_map(|name| {
+        let why = postgres.why_hidden(name)?;
+        Some(format!("{name}: {why}"))
+    })
+}
+
+/// A setting as it would be with the plan's values; what only our own role has stands for itself here,
+/// and `not_known` says so.
 fn planned(postgres: &Postgres, values: &BTreeMap<String, String>, name: &str) -> Option<Setting> {
-    let setting = postgres.setting(name)?;
+    let setting = postgres.settings.get(name)?;
     match values.get(name) {
         Some(value) => humane::with_value(setting, value),
         None => Some(setting.clone()),
@@ -75,7 +84,11 @@ pub(super) fn terms_with(facts: &Facts, values: &BTreeMap<String, String>) -> Op
 
 /// The document's form of the model.
 pub(super) fn model(facts: &Facts, values: &BTreeMap<String, String>) -> MemoryModel {
-    let Some(terms) = terms_with(facts, values) else {
+    let is_known = facts
+        .postgres
+        .as_ref()
+        .is_some_and(|postgres| not_known(postgres).is_none());
+    let Some(terms) = terms_with(facts, values).filter(|_| is_known) else {
         return MemoryModel::default();
     };
     MemoryModel {
@@ -105,6 +118,15 @@ pub(super) fn fit(
     let (Some(memory), Some(postgres)) = (machine::memory(facts).get(), &facts.postgres) else {
         return;
     };
+    if let Some(why) = not_known(postgres) {
+        for name in CUT_ORDER {
+            if let Some(candidate) = chosen.remove(name) {
+                let why = format!("what memory is taken is not known: {why}");
+                rejected.push(candidate.reject(why));
+            }
+        }
+        return;
+    }
     let budget = budget_bytes(memory);
     let sum = |chosen: &BTreeMap<String, Candidate>| {
         terms_with(facts, &values(chosen)).map_or(0, |terms| terms.sum())

@@ -52,7 +52,15 @@ pub fn plan(facts: &Facts, checked: &Checked) -> Plan {
 
 /// What the server's settings, with some replaced, may take from memory, in bytes.
 pub(crate) fn memory_with(facts: &Facts, values: &BTreeMap<String, String>) -> Option<u64> {
+    if facts.postgres.as_ref().and_then(memory_not_known).is_some() {
+        return None;
+    }
     memory::terms_with(facts, values).map(|terms| terms.sum())
+}
+
+/// Why nobody can say what the server's settings may take from memory, if so.
+pub(crate) fn memory_not_known(postgres: &Postgres) -> Option<String> {
+    memory::not_known(postgres)
 }
 
 /// What the plan sets, as lines of postgresql.conf.

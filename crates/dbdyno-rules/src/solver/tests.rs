@@ -248,6 +248,41 @@ fn a_value_that_the_command_line_would_shadow_is_refused() {
 }
 
 #[test]
+fn a_value_that_a_role_has_is_not_planned_for_everyone() {
+    let refused = |source: &str| {
+        let mut facts = healthy();
+        setting(&mut facts, "work_mem").source = source.into();
+        let want = vec![recommend("work_mem", value("8MB"))];
+        let plan = planned(&facts, vec![finding("a.rule", want)]);
+        assert_eq!(plan.changes, [], "{source}");
+        why_rejected(&plan, "work_mem").to_owned()
+    };
+    assert!(refused("user").contains("ALTER ROLE"));
+    assert!(refused("database").contains("ALTER DATABASE"));
+    assert!(refused("client").contains("options of this connection"));
+    assert!(refused("global").contains("ALTER ROLE ALL"));
+}
+
+#[test]
+fn where_a_term_of_the_memory_is_not_known_nothing_that_takes_memory_is_raised() {
+    let mut facts = healthy();
+    facts.intent.memory_bytes = Some(64 << 30);
+    let wants = || {
+        vec![
+            recommend("shared_buffers", Want::Bytes(1 << 30)),
+            recommend("checkpoint_timeout", value("15min")),
+        ]
+    };
+    let raised = planned(&facts, vec![finding("a.rule", wants())]);
+    assert_eq!(conf(&raised)["shared_buffers"], "1GB");
+    setting(&mut facts, "hash_mem_multiplier").source = "user".into();
+    let kept = planned(&facts, vec![finding("a.rule", wants())]);
+    assert!(!conf(&kept).contains_key("shared_buffers"));
+    assert_eq!(conf(&kept)["checkpoint_timeout"], "15min");
+    assert!(why_rejected(&kept, "shared_buffers").contains("hash_mem_multiplier"));
+}
+
+#[test]
 fn memory_is_cut_in_the_stated_order() {
     let mut facts = healthy();
     facts.intent.memory_bytes = Some(2 << 30);

@@ -134,11 +134,24 @@ pub fn current_settings(facts: &Facts) -> BTreeMap<String, String> {
     postgres
         .settings
         .iter()
+        .map(|(name, setting)| (name, in_database(setting)))
         .filter(|(name, setting)| {
             matters(setting) && !is_skipped(name) && !(*name == "io_method" && is_io_uring(setting))
         })
-        .map(|(name, setting)| (name.clone(), humane::setting(setting)))
+        .map(|(name, setting)| (name.clone(), humane::setting(&setting)))
         .collect()
+}
+
+/// The setting as every session of this database has it: a twin has one database.
+fn in_database(setting: &Setting) -> Setting {
+    match &setting.instead {
+        Some(instead) if instead.source == "database" => Setting {
+            value: instead.value.clone(),
+            source: instead.source.clone(),
+            ..setting.clone()
+        },
+        _ => setting.clone(),
+    }
 }
 
 fn matters(setting: &Setting) -> bool {
@@ -202,7 +215,7 @@ fn promise_no_more(facts: &Facts, settings: &mut BTreeMap<String, String>, memor
     let setting = facts
         .postgres
         .as_ref()
-        .and_then(|postgres| postgres.setting(name));
+        .and_then(|postgres| postgres.settings.get(name));
     let (Some(setting), Some(value)) = (setting, settings.get_mut(name)) else {
         return;
     };
@@ -235,7 +248,7 @@ fn shrink(facts: &Facts, settings: &mut BTreeMap<String, String>, name: &str, ra
     let setting = facts
         .postgres
         .as_ref()
-        .and_then(|postgres| postgres.setting(name));
+        .and_then(|postgres| postgres.settings.get(name));
     let (Some(setting), Some(value)) = (setting, settings.get_mut(name)) else {
         return false;
     };
@@ -289,6 +302,26 @@ mod tests {
                 "log_lock_waits=on",
                 "shared_buffers=4GB"
             ]
+        );
+    }
+
+    #[test]
+    fn a_twin_has_what_every_session_of_the_database_has_and_not_what_our_role_has() {
+        let mut facts = healthy();
+        for (name, source) in [
+            ("random_page_cost", "database"),
+            ("enable_seqscan", "user"),
+        ] {
+            let server = facts.postgres.as_mut().unwrap();
+            let setting = server.settings.get_mut(name).unwrap();
+            setting.instead = Some(dbdyno_model::postgres::Instead {
+                value: "1.1".into(),
+                source: source.into(),
+            });
+        }
+        assert_eq!(
+            current_settings(&facts),
+            settings(&[("random_page_cost", "1.1")])
         );
     }
 

@@ -90,10 +90,12 @@ fn without_quoted(text: &str) -> String {
         .collect()
 }
 
+/// Of the machine's own addresses only loopback and the one that we came to are known here.
 fn read_plain_sessions(client: &mut Client, _version: u32) -> Result<u64, Error> {
     const SQL: &str = "SELECT count(*) FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) \
          WHERE a.client_addr IS NOT NULL AND NOT s.ssl \
-         AND NOT a.client_addr <<= inet '127.0.0.0/8' AND a.client_addr <> inet '::1'";
+         AND NOT a.client_addr <<= inet '127.0.0.0/8' AND a.client_addr <> inet '::1' \
+         AND a.client_addr IS DISTINCT FROM inet_server_addr()";
     Ok(count(client.query_one(SQL, &[])?.try_get(0)?))
 }
 

@@ -12,7 +12,7 @@ pub(super) const SUBJECT: Subject = Subject::new(
 
 const UNTIL_16: &str = "SELECT checkpoints_timed, checkpoints_req, checkpoint_write_time, \
      checkpoint_sync_time, buffers_checkpoint, buffers_clean, maxwritten_clean, \
-     buffers_backend, buffers_alloc, r.age, r.age, r.age FROM pg_stat_bgwriter b, \
+     buffers_backend, buffers_alloc, r.age, r.age, r.age, NULL::int8 FROM pg_stat_bgwriter b, \
      LATERAL (SELECT extract(epoch FROM clock_timestamp() - b.stats_reset)::float8 AS age) r";
 
 /// What `buffers_backend` counted: relation blocks written by neither checkpointer nor bgwriter.
@@ -20,7 +20,7 @@ const SINCE_17: &str = "SELECT c.num_timed, c.num_requested, c.write_time, c.syn
      c.buffers_written, b.buffers_clean, b.maxwritten_clean, io.written, b.buffers_alloc, \
      extract(epoch FROM clock_timestamp() - c.stats_reset)::float8, \
      extract(epoch FROM clock_timestamp() - b.stats_reset)::float8, \
-     extract(epoch FROM clock_timestamp() - io.stats_reset)::float8 \
+     extract(epoch FROM clock_timestamp() - io.stats_reset)::float8, {done} \
      FROM pg_stat_checkpointer c, pg_stat_bgwriter b, \
      (SELECT ({writes})::int8 AS written, max(stats_reset) AS stats_reset \
       FROM pg_stat_io WHERE object = 'relation' \
@@ -30,7 +30,14 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Checkpoints, Err
     let sql = if version < 170_000 {
         UNTIL_16.to_owned()
     } else {
-        SINCE_17.replace("{writes}", super::io::blocks_written(version))
+        let done = if version < 180_000 {
+            "NULL::int8"
+        } else {
+            "c.num_done"
+        };
+        SINCE_17
+            .replace("{writes}", super::io::blocks_written(version))
+            .replace("{done}", done)
     };
     let row = client.query_one(&sql, &[])?;
     Ok(Checkpoints {
@@ -46,5 +53,6 @@ pub(super) fn read(client: &mut Client, version: u32) -> Result<Checkpoints, Err
         stats_age_s: row.try_get(9)?,
         cleaning_age_s: row.try_get(10)?,
         backend_age_s: row.try_get(11)?,
+        done: count_or_none(row.try_get(12)?),
     })
 }

@@ -20,6 +20,7 @@ mod io;
 mod locales;
 mod locks;
 mod managed;
+mod overridden;
 mod promotion;
 mod query_text;
 mod reader;
@@ -118,6 +119,7 @@ pub fn collect(client: &mut Client, options: &CollectOptions) -> Result<Collecte
     let settings = reader.read(&settings::SUBJECT, settings::read)?;
     reader.set(LIMITS)?;
     reader.set(ENCODING)?;
+    let settings = overridden::fill(&mut reader, settings)?;
 
     let mut before = Counted::read(&mut reader)?;
     let second_reading_at = Instant::now() + options.window;

@@ -37,6 +37,7 @@ fn decode(row: &Row) -> Result<(String, Setting), Error> {
         max: row.try_get(10)?,
         enum_values: enum_values.unwrap_or_default(),
         pending_restart: row.try_get(12)?,
+        instead: None,
     };
     Ok((row.try_get(0)?, setting))
 }
@@ -46,11 +47,14 @@ pub(super) fn without_secrets(
     mut settings: BTreeMap<String, Setting>,
 ) -> BTreeMap<String, Setting> {
     for (name, setting) in &mut settings {
-        if setting.vartype == "string"
-            && !setting.value.is_empty()
-            && may_hold_secret(name, &setting.value)
-        {
-            setting.value = HIDDEN.into();
+        if setting.vartype != "string" {
+            continue;
+        }
+        let instead = setting.instead.as_mut().map(|instead| &mut instead.value);
+        for value in std::iter::once(&mut setting.value).chain(instead) {
+            if !value.is_empty() && may_hold_secret(name, value) {
+                *value = HIDDEN.into();
+            }
         }
     }
     settings
@@ -81,6 +85,7 @@ fn may_hold_secret(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dbdyno_model::postgres::Instead;
 
     fn after(name: &str, vartype: &str, value: &str) -> String {
         let setting = Setting {
@@ -103,6 +108,16 @@ mod tests {
         ] {
             assert_eq!(after(name, "string", value), HIDDEN, "{name}");
         }
+        let ours = Setting {
+            vartype: "string".into(),
+            instead: Some(Instead {
+                value: "x".into(),
+                source: "user".into(),
+            }),
+            ..Setting::default()
+        };
+        let ours = without_secrets(BTreeMap::from([("anon.salt".to_owned(), ours)]));
+        assert_eq!(ours["anon.salt"].instead.as_ref().unwrap().value, HIDDEN);
         assert_eq!(after("archive_command", "string", ""), "");
         assert_eq!(
             after("password_encryption", "enum", "scram-sha-256"),
