@@ -71,6 +71,9 @@ pub struct Index {
     /// ANALYZE keeps statistics on its expressions, which plans use without scanning it.
     pub has_expressions: bool,
     pub partial: bool,
+    /// A primary key may take it over as far as its order, operator classes, collations and nulls go;
+    /// none in older facts.
+    pub fit_for_key: Option<bool>,
     pub covered_by: Option<Cover>,
 }
 

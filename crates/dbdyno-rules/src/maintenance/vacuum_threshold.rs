@@ -240,7 +240,7 @@ mod tests {
         };
         let found = finding(&RULE, &facts_of(134_277));
         assert_eq!(found.severity, Severity::Info);
-        insta::assert_snapshot!(found.evidence[1].value, @"2000050 rows (191 MiB), 1000000 dead");
+        insta::assert_snapshot!(found.evidence[1].value, @"2000050 rows (190.7 MiB), 1000000 dead");
         // As many rows of six kilobytes.
         let found = finding(&RULE, &facts_of(8_000_000));
         assert_eq!(found.severity, Severity::Warn);

@@ -160,6 +160,7 @@ fn serves(index: &Index, table: &Table) -> bool {
         && index.covered_by.is_none()
         && !index.partial
         && !index.has_expressions
+        && index.fit_for_key != Some(false)
         && index.method == "btree"
 }
 
@@ -267,6 +268,15 @@ mod tests {
         postgres(&mut facts).indexes = Fact::known(indexes, "pg_index");
         let found = finding(&RULE, &facts);
         insta::assert_snapshot!(found.host_actions[0].action, @"ALTER TABLE public.log ADD PRIMARY KEY USING INDEX log_id, where its columns have no nulls");
+        // Such as one in descending order, which the server refuses.
+        let indexes = &mut postgres(&mut facts).indexes;
+        *indexes = indexes.clone().map(|mut indexes| {
+            for index in &mut indexes.listed {
+                index.fit_for_key = Some(false);
+            }
+            indexes
+        });
+        assert_eq!(finding(&RULE, &facts).host_actions, []);
     }
 
     #[test]

@@ -92,6 +92,12 @@ SELECT x.indexrelid AS index_oid, x.indrelid AS table_oid,
     k.constraint_name, x.indisreplident, x.indisclustered, c.relispartition,
     EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = x.indrelid
         AND (x.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey) AS supports_foreign_key,
+    x.indimmediate AND NOT {nulls} AND NOT EXISTS (
+        SELECT FROM generate_series(0, x.indnkeyatts - 1) k
+            JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[k]
+            JOIN pg_opclass o ON o.oid = x.indclass[k]
+        WHERE x.indoption[k] <> 0 OR x.indcollation[k] <> a.attcollation OR NOT o.opcdefault
+    ) AS fit_for_key,
     x.indexprs IS NOT NULL AS has_expressions, x.indpred IS NOT NULL AS is_partial,
     covering.relname::text AS cover_name, p.is_duplicate,
     whole.schema_name AS whole_schema, whole.index_name AS whole_name
@@ -148,8 +154,14 @@ fn sql(version: u32, size: &str) -> String {
     } else {
         "extract(epoch FROM clock_timestamp() - pg_stat_get_lastscan(x.indexrelid))::float8"
     };
+    let nulls = if version < 150_000 {
+        "false"
+    } else {
+        "x.indnullsnotdistinct"
+    };
     SQL.replace("{size}", size)
         .replace("{last_scan}", last_scan)
+        .replace("{nulls}", nulls)
 }
 
 fn read_with(
@@ -221,6 +233,7 @@ fn decode(row: &Row, version: u32, sees_builds: bool) -> Result<Listed, Error> {
         supports_foreign_key: row.try_get("supports_foreign_key")?,
         has_expressions: row.try_get("has_expressions")?,
         partial: row.try_get("is_partial")?,
+        fit_for_key: Some(row.try_get("fit_for_key")?),
         covered_by: cover.map(|index| Cover {
             index,
             duplicate,
@@ -257,6 +270,8 @@ mod tests {
     fn older_servers_are_not_asked_for_what_they_do_not_have() {
         assert!(!sql(150_000, "0").contains("lastscan"));
         assert!(sql(160_000, "0").contains("lastscan"));
+        assert!(!sql(140_000, "0").contains("indnullsnotdistinct"));
+        assert!(sql(150_000, "0").contains("indnullsnotdistinct"));
         assert!(!sql(180_000, "0").contains('{'));
     }
 
