@@ -24,13 +24,13 @@ mod transaction;
 pub use access::{Access, AccessRule, Reach};
 pub use counters::{DatabaseCounters, Waits};
 pub use foreign_key::{ForeignKeys, UnindexedForeignKey};
-pub use index::{Cover, Index, Indexes};
+pub use index::{Cover, Index, IndexParts, Indexes, PartitionedIndex};
 pub use locale::{CollationUse, DatabaseLocale};
 pub use lock::{LockWait, LockWaits};
 pub use replication::{Archiver, Promotion, Receiver, Replay, Replication, Sender};
 pub use sequence::{Sequence, SequenceColumn, Sequences};
 pub use statement::{Statements, TrackedStatement};
-pub use table::{TableTotals, TableUsage};
+pub use table::{PartitionedTable, TableTotals, TableUsage};
 pub use tablespace::Tablespace;
 pub use transaction::{HolderKind, OpenTransaction, TransactionIds, XminHolder};
 

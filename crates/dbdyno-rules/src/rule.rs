@@ -202,9 +202,7 @@ pub fn server(facts: &Facts) -> Result<&dbdyno_model::postgres::Postgres, Outcom
     facts.postgres.as_ref().ok_or_else(|| {
         let runs = |server: &dbdyno_model::facts::Unreached| server.engine.is_none();
         if facts.unreached.iter().any(runs) {
-            Outcome::Unknown(
-                "the PostgreSQL server: it runs here and could not be read".to_owned(),
-            )
+            Outcome::Unknown("the PostgreSQL server: it runs here and could not be read".to_owned())
         } else {
             Outcome::NotApplicable("no PostgreSQL server was found".to_owned())
         }

@@ -27,14 +27,15 @@ pub struct UnindexedForeignKey {
     /// By the planner's pages, and where there are none by its file; none for a partitioned table,
     /// which has none of its own.
     pub table_bytes: Option<u64>,
-    /// Of the partitions of a partitioned table together, by the planner's pages or the rows that were
-    /// counted; none for any other.
+    /// Of the partitions of a partitioned table that have no such index either, by the planner's pages or
+    /// the rows that were counted; none for any other.
     pub partition_bytes: Option<u64>,
-    /// An index begins with one of the columns, and serves as far as that one tells rows apart.
+    /// An index begins with one of the columns, and serves as far as that one tells rows apart; of a
+    /// partitioned table on each of these partitions.
     pub partly_indexed: bool,
     pub parent_schema: String,
     pub parent: String,
-    /// Rows deleted from the parent since the statistics were reset.
+    /// Rows deleted from the parent, with its partitions, since the statistics were reset.
     pub parent_deleted: u64,
     pub parent_updated: u64,
 }

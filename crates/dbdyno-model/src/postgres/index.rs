@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Indexes {
+    /// A partitioned one counts beside its parts.
     pub indexes: u64,
     /// By the planner's pages.
     pub bytes: u64,
@@ -31,6 +32,7 @@ pub struct Index {
     pub method: String,
     /// Key columns in their order; `(expression)` stands for what is no column.
     pub columns: Vec<String>,
+    /// Of a partitioned one, as all that is counted, that of its parts together.
     pub size_bytes: u64,
     /// As last counted by vacuum, analyze or the build.
     pub pages: u64,
@@ -62,12 +64,30 @@ pub struct Index {
     pub clustered: bool,
     /// Part of a partitioned index, with which it comes and goes.
     pub partition: bool,
+    /// Of an index of a partitioned table, which holds nothing itself.
+    pub parts: Option<IndexParts>,
     /// Its first columns are those of a foreign key of the table.
     pub supports_foreign_key: bool,
     /// ANALYZE keeps statistics on its expressions, which plans use without scanning it.
     pub has_expressions: bool,
     pub partial: bool,
+    /// A primary key may take it over as far as its order, operator classes, collations and nulls go;
+    /// none in older facts.
+    pub fit_for_key: Option<bool>,
     pub covered_by: Option<Cover>,
+}
+
+/// The indexes of partitions that a partitioned index consists of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct IndexParts {
+    /// On partitions that hold rows themselves.
+    pub indexes: u64,
+    /// Rows inserted into these partitions since the statistics were reset.
+    pub inserted: u64,
+    /// A constraint, a foreign key, a replica identity or `CLUSTER` of some partition goes by its part.
+    pub bound: bool,
 }
 
 /// Another index of the same table that serves every scan of this one.
@@ -78,4 +98,15 @@ pub struct Cover {
     pub index: String,
     /// The same columns, or else the first ones of a longer key.
     pub duplicate: bool,
+    /// The partitioned index that it goes with.
+    pub part_of: Option<PartitionedIndex>,
+}
+
+/// An index of a partitioned table that is no part of another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PartitionedIndex {
+    pub schema: String,
+    pub name: String,
 }

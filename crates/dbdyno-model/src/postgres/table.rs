@@ -28,6 +28,7 @@ pub struct TableUsage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TableTotals {
+    /// Those that hold rows themselves, and so partitions too.
     pub tables: u64,
     /// How many of them stand in `tables` in full.
     pub listed: u64,
@@ -36,8 +37,26 @@ pub struct TableTotals {
     pub dead_tuples: u64,
     /// Past the server's vacuum threshold; a table with options of its own is not counted.
     pub due_for_vacuum: u64,
-    /// Partitions and materialized views are not counted.
+    /// Partitions and materialized views are not counted, and neither are partitioned tables.
     pub without_primary_key: u64,
+    /// Partitioned tables that are no partitions themselves; their partitions count as tables.
+    pub partitioned: u64,
+    /// Those without a primary key some partition of which has none of its own either.
+    pub partitioned_without_primary_key: u64,
+    /// The largest of these.
+    pub keyless: Vec<PartitionedTable>,
     /// With `autovacuum_enabled` off.
     pub excluded_from_autovacuum: u64,
+}
+
+/// A table that is as large as its partitions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PartitionedTable {
+    pub schema: String,
+    pub name: String,
+    pub partitions: u64,
+    /// By the planner's pages, or the rows that were counted, without indexes.
+    pub size_bytes: u64,
 }

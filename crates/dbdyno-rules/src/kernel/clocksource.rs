@@ -55,8 +55,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let host = host(facts)?;
     let fact = &host.clocksource;
     let clocksource = need_ref(fact, "clocksource")?;
-    let is_system_call = clocksource == "xen"
-        && need_ref(&host.virtualisation, "virtualisation")?.kind == "amazon";
+    let is_system_call =
+        clocksource == "xen" && need_ref(&host.virtualisation, "virtualisation")?.kind == "amazon";
     if !is_system_call && !SLOW.contains(&clocksource.as_str()) {
         return Ok(Outcome::Ok);
     }

@@ -124,7 +124,9 @@ mod tests {
         let mut process = host.server_process.value().unwrap().clone();
         process.limits.insert("Max open files".to_owned(), limit);
         let hard = Some(524_288);
-        process.hard_limits.insert("Max open files".to_owned(), hard);
+        process
+            .hard_limits
+            .insert("Max open files".to_owned(), hard);
         host.server_process = Fact::known(process, "postmaster.pid");
         facts
     }

@@ -103,12 +103,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-/// reloptions keep what was written: every spelling of a boolean.
+/// reloptions keep what was written: every spelling of a boolean, and any beginning of one that no other
+/// one has.
 pub(super) fn is_off(value: &str) -> bool {
-    matches!(
-        value.to_ascii_lowercase().as_str(),
-        "false" | "off" | "no" | "0" | "f" | "n"
-    )
+    let value = value.to_ascii_lowercase();
+    let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
+    value == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2)
 }
 
 #[cfg(test)]
@@ -150,6 +150,16 @@ mod tests {
             finding.statements[0].sql,
             "ALTER TABLE public.orders RESET (autovacuum_enabled)"
         );
+    }
+
+    #[test]
+    fn every_spelling_that_the_server_takes_is_understood() {
+        for off in ["0", "f", "fals", "FALSE", "n", "No", "of", "off"] {
+            assert!(super::is_off(off), "{off}");
+        }
+        for on in ["", "1", "o", "on", "t", "true", "y", "yes", "00"] {
+            assert!(!super::is_off(on), "{on}");
+        }
     }
 
     #[test]

@@ -116,9 +116,13 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-/// Whose entries are the table's rows, one each.
+/// Whose entries are the table's rows, one each. A partitioned one has none, and its parts are listed too.
 fn is_plain(index: &Index) -> bool {
-    index.method == "btree" && index.valid && !index.partial && !index.has_expressions
+    index.method == "btree"
+        && index.valid
+        && index.parts.is_none()
+        && !index.partial
+        && !index.has_expressions
 }
 
 /// None where something that it rests on was not read.

@@ -2,11 +2,14 @@
 //!
 //! ## What it finds
 //! A table that becomes due for autovacuum only after more than a million dead rows and already has
-//! a tenth of them.
+//! a tenth of them. It is a hint, and a warning where these rows will be 10 GiB or a hundred million: in a
+//! table at the defaults they are a fifth of it, which is what autovacuum is meant to leave.
 //!
 //! ## Why it matters
 //! The default threshold is a fifth of the table: 100 million dead rows in a table of 500 million.
-//! Until then every scan reads them, and the vacuum that follows runs for hours.
+//! Until then every scan reads them, and the vacuum that follows runs for hours. Of a smaller table it
+//! is minutes. How long the next vacuum is away does not make it worse by itself: rows that die slowly
+//! take no more room.
 //!
 //! ## What to do
 //! Per table, set `autovacuum_vacuum_scale_factor` so that an hour's dead rows make it due, a
@@ -31,8 +34,9 @@ use dbdyno_model::{Facts, Outcome, Severity};
 
 use super::schedule::{Schedule, schedule};
 use super::tables;
+use crate::formulas::GIB;
 use crate::formulas::vacuum::scale_factor_for;
-use crate::rule::{FindingExt, Rule, humane_number, need_ref, server, settle};
+use crate::rule::{FindingExt, Rule, humane_bytes, humane_number, need_ref, server, settle};
 use crate::scope::{HOUR_S, LISTED, ScopeExt, humane_time, on_primary};
 use crate::sql::{StatementExt, statement};
 
@@ -56,6 +60,10 @@ fn check(facts: &Facts) -> Outcome {
 const TARGET_ROWS: f64 = 1e6;
 const TARGET_BASE: f64 = 1000.0;
 
+/// Dead rows that take hours to remove, by their room or by their number: where 18 bounds the threshold.
+const MUCH_BYTES: f64 = 10.0 * GIB as f64;
+const MANY_ROWS: f64 = 1e8;
+
 /// Fewer are no reason to read every index of a large table.
 const LEAST_TARGET_ROWS: f64 = 1e5;
 
@@ -76,14 +84,21 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         }
     }
     late.sort_by(|a, b| {
-        b.1.threshold
-            .total_cmp(&a.1.threshold)
+        let is_much = |one: &(&Table, Schedule)| is_much(one.0, &one.1);
+        is_much(b)
+            .cmp(&is_much(a))
+            .then_with(|| b.1.threshold.total_cmp(&a.1.threshold))
             .then_with(|| tables::name(a.0).cmp(&tables::name(b.0)))
     });
     let Some((worst, schedule)) = late.first() else {
         return Ok(Outcome::Ok);
     };
     let origin = &postgres.tables.origin;
+    let severity = if is_much(worst, schedule) {
+        RULE.severity
+    } else {
+        Severity::Info
+    };
     let mut finding = RULE
         .finding(format!(
             "{} is vacuumed only after {:.1} million dead rows; it has {:.1} million",
@@ -91,6 +106,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
             schedule.threshold / 1e6,
             worst.dead_tuples as f64 / 1e6
         ))
+        .severity(severity)
         .of_database(postgres);
     for (table, schedule) in late.iter().take(LISTED) {
         finding = finding
@@ -106,9 +122,27 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         .into_outcome())
 }
 
-/// `100000050 rows, 40000000 dead, due in 3 days at 230 dead rows a second`.
+/// What the dead rows will take when the table is due, by what its rows take now.
+fn waste_bytes(table: &Table, schedule: &Schedule) -> f64 {
+    let rows = tables::rows(table) + table.dead_tuples as f64;
+    tables::own_bytes(table) as f64 / rows.max(1.0) * schedule.threshold
+}
+
+fn is_much(table: &Table, schedule: &Schedule) -> bool {
+    schedule.threshold >= MANY_ROWS || waste_bytes(table, schedule) >= MUCH_BYTES
+}
+
+/// `100000050 rows (9.3 GiB), 40000000 dead, due in 3 days at 230 dead rows a second`.
 fn described(table: &Table, schedule: &Schedule) -> String {
-    let mut text = format!("{:.0} rows, {} dead", schedule.threshold, table.dead_tuples);
+    let bytes = waste_bytes(table, schedule) as u64;
+    let room = match bytes {
+        0 => String::new(),
+        _ => format!(" ({})", humane_bytes(bytes)),
+    };
+    let mut text = format!(
+        "{:.0} rows{room}, {} dead",
+        schedule.threshold, table.dead_tuples
+    );
     let is_for_inserts = schedule
         .due
         .is_some_and(|due| due.rows == DueFor::InsertedRows);
@@ -146,7 +180,7 @@ mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, ok, postgres, set, unknown, with_statistics_of_days};
     use dbdyno_model::postgres::Table;
-    use dbdyno_model::{Fact, Facts};
+    use dbdyno_model::{Fact, Facts, Severity};
 
     fn with_table(rows: f64, dead: u64, options: &[&str]) -> Facts {
         let mut facts = healthy();
@@ -166,6 +200,7 @@ mod tests {
     fn a_large_table_is_found_with_the_line_that_mends_it() {
         let finding = finding(&RULE, &with_table(500e6, 40_000_000, &[]));
         insta::assert_snapshot!(finding.message, @"public.history is vacuumed only after 100.0 million dead rows; it has 40.0 million");
+        assert_eq!(finding.severity, Severity::Warn);
         insta::assert_snapshot!(finding.statements[0].sql, @"ALTER TABLE public.history SET (autovacuum_vacuum_scale_factor = 0.002, autovacuum_vacuum_threshold = 1000)");
     }
 
@@ -191,6 +226,43 @@ mod tests {
             sql.contains("scale_factor = 0, autovacuum_vacuum_threshold = 100000)"),
             "{sql}"
         );
+    }
+
+    /// Two million rows of 100 bytes are 200 MB: what the default leaves in any table of that size.
+    #[test]
+    fn dead_rows_that_take_little_room_are_a_hint() {
+        let facts_of = |pages: u64| {
+            let mut facts = with_table(10e6, 1_000_000, &[]);
+            let mut table = postgres(&mut facts).tables.value().unwrap()[0].clone();
+            table.pages = Some(pages);
+            postgres(&mut facts).tables = Fact::known(vec![table], "pg_class");
+            facts
+        };
+        let found = finding(&RULE, &facts_of(134_277));
+        assert_eq!(found.severity, Severity::Info);
+        insta::assert_snapshot!(found.evidence[1].value, @"2000050 rows (190.7 MiB), 1000000 dead");
+        // As many rows of six kilobytes.
+        let found = finding(&RULE, &facts_of(8_000_000));
+        assert_eq!(found.severity, Severity::Warn);
+    }
+
+    /// The one that costs more comes first, though the other one waits for more rows.
+    #[test]
+    fn the_table_that_wastes_most_is_named() {
+        let mut facts = with_table(50e6, 5_000_000, &[]);
+        let narrow = postgres(&mut facts).tables.value().unwrap()[0].clone();
+        let wide = Table {
+            name: "documents".into(),
+            rows_estimate: Some(10e6),
+            dead_tuples: 1_000_000,
+            pages: Some(8_000_000),
+            ..narrow.clone()
+        };
+        postgres(&mut facts).tables = Fact::known(vec![narrow, wide], "pg_class");
+        let found = finding(&RULE, &facts);
+        assert!(found.message.starts_with("public.documents"), "{found:?}");
+        assert_eq!(found.severity, Severity::Warn);
+        assert_eq!(found.statements.len(), 2);
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //!
 //! ## When it does not apply
 //! A slot's catalog horizon holds back the system catalogs alone, and is told as that. A session in
-//! another database holds back shared catalogs at most. What runs on a standby holds its primary's
+//! another database holds back that one and shared catalogs, and is told with its database. What runs on a standby holds its primary's
 //! vacuum back only with `hot_standby_feedback`.
 //!
 //! ## Sources
@@ -64,21 +64,42 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
 }
 
 fn by_holder(postgres: &Postgres, holders: &[XminHolder]) -> Outcome {
-    let old: Vec<&XminHolder> = holders.iter().filter(|holder| is_old(holder)).collect();
+    let mut old: Vec<&XminHolder> = holders.iter().filter(|holder| is_old(holder)).collect();
+    // Who holds back the connected database comes first; the oldest of them did before.
+    old.sort_by_key(|holder| elsewhere(postgres, holder).is_some());
     let Some(worst) = old.first() else {
         return Outcome::Ok;
     };
+    let place = |holder: &XminHolder| match elsewhere(postgres, holder) {
+        Some(database) => format!(" in database {database}"),
+        None => String::new(),
+    };
     let mut finding = RULE.finding(format!(
-        "vacuum cannot remove what died since: {}",
+        "vacuum cannot remove what died{} since: {}",
+        place(worst),
         described(worst)
     ));
     for holder in old.iter().take(LISTED) {
-        let age = format!("{} transactions", humane_count(holder.xid_age as f64));
+        let count = humane_count(holder.xid_age as f64);
+        let age = format!("{count} transactions{}", place(holder));
         finding = finding
             .evidence(named(holder), age, &postgres.xmin_holders.origin)
             .statement(ended(holder));
     }
     finding.into_outcome()
+}
+
+/// The database whose tables it holds back, where that is not the connected one. On a standby it holds
+/// back all of them, by feedback.
+///
+/// Source: `ComputeXidHorizons()` of PostgreSQL
+fn elsewhere<'a>(postgres: &Postgres, holder: &'a XminHolder) -> Option<&'a str> {
+    if postgres.role.get() != Some(ReplicationRole::Primary) {
+        return None;
+    }
+    let here = &postgres.database.latest()?.name;
+    let database = holder.database.as_deref()?;
+    (!here.is_empty() && database != here).then_some(database)
 }
 
 /// Old in transactions, or in hours while others were at work.
@@ -281,6 +302,23 @@ mod tests {
             ]
         );
         assert!(found.statements.iter().all(|one| one.gives_up.is_some()));
+    }
+
+    /// Its own database's tables, and shared catalogs, are all that it holds back.
+    #[test]
+    fn a_session_of_another_database_is_told_with_it_and_behind_those_of_this_one() {
+        let mut other = held_by(HolderKind::Session, "1", 3_500_000, Some(9000.0));
+        other.database = Some("archive".into());
+        let found = finding(&RULE, &with_holders(vec![other.clone()]));
+        insta::assert_snapshot!(found.message, @"vacuum cannot remove what died in database archive since: session 1, 2.5 hours and 3.5 million transactions old");
+        let mut own = held_by(HolderKind::Session, "2", 2_000_000, Some(9000.0));
+        own.database = Some("postgres".into());
+        let found = finding(&RULE, &with_holders(vec![other, own]));
+        insta::assert_snapshot!(found.message, @"vacuum cannot remove what died since: session 2, 2.5 hours and 2 million transactions old");
+        assert_eq!(
+            found.evidence[1].value,
+            "3.5 million transactions in database archive"
+        );
     }
 
     /// A report on a standby is where the guide sends it.

@@ -120,7 +120,11 @@ mod tests {
     #[test]
     fn sessions_that_do_without_are_found() {
         let finding = finding(&RULE, &listening("on", Fact::known(7, "pg_stat_ssl")));
-        assert!(finding.message.starts_with("7 sessions from other machines are "));
+        assert!(
+            finding
+                .message
+                .starts_with("7 sessions from other machines are ")
+        );
     }
 
     #[test]

@@ -75,7 +75,11 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .keeps_running()
         .shows(postgres, "max_slot_wal_keep_size")
-        .evidence("kept by one slot", humane_bytes(kept), postgres.slots.origin.clone());
+        .evidence(
+            "kept by one slot",
+            humane_bytes(kept),
+            postgres.slots.origin.clone(),
+        );
     let Some(wanted) = wanted(facts, postgres, kept) else {
         return Ok(finding
             .host_action(

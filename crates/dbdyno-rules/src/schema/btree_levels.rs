@@ -69,7 +69,10 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
     let postgres = server(facts)?;
     let indexes = need_ref(&postgres.indexes, "indexes")?;
     let used = || {
-        let is_used = |index: &&Index| index.method == "btree" && index.scans >= LEAST_SCANS;
+        // The parts of a partitioned one are trees of their own.
+        let is_used = |index: &&Index| {
+            index.method == "btree" && index.parts.is_none() && index.scans >= LEAST_SCANS
+        };
         indexes.listed.iter().filter(is_used)
     };
     let mut tall: Vec<Tall<'_>> = used()

@@ -4,7 +4,8 @@
 //! A foreign key on a table of more than 100 MB, with its partitions, whose columns no valid index
 //! begins with, while rows are deleted from the table it refers to. Where an index begins with one of
 //! several columns, the finding is but a hint: how far that helps shows only `EXPLAIN`. So it is where
-//! less than a row a day is deleted.
+//! less than a row a day is deleted. Of a partitioned table only the partitions count that have no such
+//! index, whether of their own or as part of the table's.
 //!
 //! ## Why it matters
 //! For each row that is deleted from the parent the server looks for rows that refer to it. Without
@@ -12,15 +13,16 @@
 //!
 //! ## What to do
 //! `CREATE INDEX CONCURRENTLY` on the referencing columns. On a partitioned table build it on each
-//! partition concurrently and then on the parent.
+//! partition concurrently and then on the table: `CREATE INDEX` takes over what the partitions have.
 //!
 //! ## Risk
 //! None to data. The index takes room, and a write for each new row.
 //!
 //! ## When it does not apply
 //! Parents whose rows are never deleted and whose keys are never changed. Updates of a parent count
-//! only where they change the key, which is not recorded; deletes from a partitioned parent are
-//! recorded with its partitions and not seen here. A key that is `NOT ENFORCED` is never checked.
+//! only where they change the key, which is not recorded. Of a partitioned parent the deletes from its
+//! partitions count; a row that moves to another partition passes for a deleted one. A key that is
+//! `NOT ENFORCED` is never checked.
 //!
 //! ## Sources
 //! - <https://www.postgresql.org/docs/current/ddl-constraints.html#DDL-CONSTRAINTS-FK>
@@ -146,7 +148,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         } else {
             finding.host_action(
                 format!(
-                    "an index on ({}) of each partition of {}, concurrently, then on the table itself",
+                    "an index on ({}) of each partition of {} that has none, concurrently, then on the table itself, which takes those over",
                     identifiers(&key.columns),
                     table(key)
                 ),

@@ -7,6 +7,7 @@ mod integer_exhaustion;
 mod invalid_index;
 mod primary_key;
 mod redundant_index;
+mod removal;
 mod unused_index;
 
 use crate::Rule;

@@ -9,7 +9,9 @@
 //! row, and both take room in memory.
 //!
 //! ## What to do
-//! Keep the definition, then `DROP INDEX CONCURRENTLY`.
+//! Keep the definition, then `DROP INDEX CONCURRENTLY`. An index of a partitioned table is dropped as a
+//! whole, with its parts on all partitions, and not concurrently: `DROP INDEX` takes the strongest lock
+//! on the table and each partition for a moment, which `lock_timeout` bounds while it waits.
 //!
 //! ## Risk
 //! The longer index has larger entries, so that a scan of the shorter one's columns reads more
@@ -17,8 +19,8 @@
 //!
 //! ## When it does not apply
 //! Indexes that enforce a constraint, are a replica identity, are what `CLUSTER` goes by or belong to
-//! a partitioned index are never listed; a unique index only beside another unique one on the same
-//! columns. Included columns have to be the same, and so have options of methods other than B-tree
+//! a partitioned index are never listed, nor is a partitioned index of which that is true on some
+//! partition; a unique index only beside another unique one on the same columns. Included columns have to be the same, and so have options of methods other than B-tree
 //! and hash.
 //!
 //! ## Sources
@@ -30,9 +32,10 @@ use dbdyno_model::postgres::{Cover, Index};
 use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Outcome, Severity};
 
+use super::removal::{self, name};
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{LISTED, ScopeExt, database, in_all, on_primary};
-use crate::sql::{CostExt, StatementExt, identifier, literal, qualified, statement};
+use crate::sql::{StatementExt, identifier};
 
 pub(super) const RULE: Rule = Rule {
     id: "schema.redundant_index",
@@ -77,8 +80,8 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .of_database(postgres);
     for (index, cover) in covered.iter().take(LISTED) {
-        let name = name(index);
         let beside = identifier(&cover.index);
+        let parts = removal::of_parts(index);
         let (relation, costs) = if cover.duplicate {
             ("the same as", "nothing that the other one does not do")
         } else {
@@ -91,35 +94,26 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         let scans = plural(index.scans, "scan");
         finding = finding
             .evidence(
-                name.clone(),
-                format!("{relation} {beside}, {size}, {scans}"),
+                name(index),
+                format!("{relation} {beside}, {size}, {scans}{parts}"),
                 origin,
             )
-            .statement(statement(
-                format!("SELECT pg_get_indexdef({}::regclass)", literal(&name)),
-                "keep what it prints: that is the way back",
-            ))
-            .statement(
-                statement(
-                    format!("DROP INDEX CONCURRENTLY {name}"),
-                    format!("{beside} serves its scans"),
-                )
-                .costing(costs),
-            );
+            .statement(removal::definition(index))
+            .statement(removal::dropped(
+                index,
+                &format!("{beside} serves its scans"),
+                costs,
+            ));
     }
     let more = all - covered.len().min(LISTED);
     Ok(finding.and_more(more, "such index", origin).into_outcome())
-}
-
-fn name(index: &Index) -> String {
-    qualified(&index.schema, &index.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::{finding, healthy, not_applicable, ok, postgres, unknown};
-    use dbdyno_model::postgres::{Cover, Index, Indexes, ReplicationRole};
+    use dbdyno_model::postgres::{Cover, Index, IndexParts, Indexes, ReplicationRole};
     use dbdyno_model::{Fact, Facts};
 
     fn index(name: &str, mib: u64, cover: Option<(&str, bool)>) -> Index {
@@ -132,6 +126,7 @@ mod tests {
             covered_by: cover.map(|(index, duplicate)| Cover {
                 index: index.into(),
                 duplicate,
+                part_of: None,
             }),
             ..Index::default()
         }
@@ -173,6 +168,26 @@ mod tests {
         );
         let rest = found.evidence.last().unwrap();
         assert_eq!(rest.value, "1 more such index");
+    }
+
+    /// Concurrently it cannot be dropped, and a part of it not at all.
+    #[test]
+    fn a_partitioned_index_goes_as_a_whole() {
+        let mut whole = index("by_day", 900, Some(("by_day_and_shop", false)));
+        whole.parts = Some(IndexParts {
+            indexes: 12,
+            ..IndexParts::default()
+        });
+        let found = finding(&RULE, &with(1, vec![whole]));
+        let value = &found.evidence[1].value;
+        assert!(
+            value.ends_with("7 scans, its parts on 12 partitions together"),
+            "{value}"
+        );
+        assert!(found.statements[0].why.contains("without ONLY"));
+        assert_eq!(found.statements[1].sql, "DROP INDEX public.by_day");
+        let costs = found.statements[1].gives_up.as_ref().unwrap();
+        assert!(costs.contains("lock_timeout"), "{costs}");
     }
 
     #[test]

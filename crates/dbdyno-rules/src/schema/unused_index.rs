@@ -2,7 +2,8 @@
 //!
 //! ## What it finds
 //! Indexes of 10 MiB or more that were not scanned once since the statistics were reset, at least
-//! 30 days ago, and that enforce nothing.
+//! 30 days ago, and that enforce nothing. An index of a partitioned table counts as a whole: one none of
+//! whose parts was scanned on any partition.
 //!
 //! ## Why it matters
 //! Each index makes every insert, and most updates, write more; it takes room in memory, in backups
@@ -11,7 +12,8 @@
 //! ## What to do
 //! Look at the same counter on every replica: each counts its own queries, and dbdyno sees this
 //! server alone. Keep the definition, then `DROP INDEX CONCURRENTLY`. Where standbys are connected,
-//! no statement that drops is given.
+//! no statement that drops is given. A partitioned index cannot be dropped concurrently: `DROP INDEX`
+//! takes the strongest lock on the table and each partition for a moment.
 //!
 //! ## Risk
 //! A report that runs once a quarter becomes slow. Building the index again takes a scan of the
@@ -25,7 +27,8 @@
 //! scanned. An index that was made after the reset has had less time. Its age is not recorded, but
 //! each row that is inserted reads a block of each B-tree: where fewer were read than rows inserted,
 //! that is told, and no statement that drops it is given.
-//! Partitions' indexes come and go with their parent's. From PostgreSQL 15 on a database counts since
+//! Partitions' indexes come and go with their parent's, and scans of partitions that were dropped are
+//! counted no more. From PostgreSQL 15 on a database counts since
 //! it was made, which only `pg_stat_file()` tells: without it nothing is said. What was a standby
 //! counted nothing of its primary's load: its days count from the promotion, by `pg_ls_waldir()`.
 //!
@@ -38,12 +41,13 @@ use dbdyno_model::postgres::{Index, Postgres};
 use dbdyno_model::words::{plural, verb};
 use dbdyno_model::{Facts, Finding, Needs, Outcome, Severity};
 
+use super::removal::{self, name};
 use crate::formulas::MIB;
 use crate::rule::{FindingExt, Rule, humane_bytes, need_ref, server, settle};
 use crate::scope::{
     DAY_S, LISTED, ScopeExt, database, humane_time, in_all, on_primary, primary_statistics_of,
 };
-use crate::sql::{CostExt, StatementExt, literal, qualified, statement};
+use crate::sql::StatementExt;
 
 pub(super) const RULE: Rule = Rule {
     id: "schema.unused_index",
@@ -100,7 +104,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         ))
         .of_database(postgres);
     for one in unused.iter().take(LISTED) {
-        let size = humane_bytes(one.size_bytes);
+        let size = humane_bytes(one.size_bytes) + &removal::of_parts(one);
         let value = if is_younger(one, postgres) {
             format!("{size}, made after the statistics began, or after its table was loaded")
         } else {
@@ -131,16 +135,19 @@ fn is_unused(index: &Index) -> bool {
         && !index.replica_identity
         && !index.clustered
         && !index.partition
+        && index.parts.as_ref().is_none_or(|parts| !parts.bound)
         && !index.supports_foreign_key
         && !index.has_expressions
 }
 
-/// Whoever drops the one beside which the other is superfluous must not drop that other, too.
+/// Whoever drops the one beside which the other is superfluous must not drop that other, too. On
+/// a partition that may be a part of this one.
 fn relies_on(other: &Index, index: &Index) -> bool {
-    let cover = other.covered_by.as_ref();
-    cover.is_some_and(|cover| cover.index == index.name)
-        && other.schema == index.schema
-        && other.table == index.table
+    other.covered_by.as_ref().is_some_and(|cover| {
+        let is_beside =
+            cover.index == index.name && other.schema == index.schema && other.table == index.table;
+        is_beside || removal::goes_with(cover, index)
+    })
 }
 
 /// Older ones read at least a block for each row that was inserted meanwhile.
@@ -150,9 +157,13 @@ fn is_younger(index: &Index, postgres: &Postgres) -> bool {
         .iter()
         .find(|table| table.schema == index.schema && table.name == index.table)
         .and_then(|table| table.usage.as_ref());
+    let inserted = match &index.parts {
+        Some(parts) => Some(parts.inserted),
+        None => usage.map(|usage| usage.inserted),
+    };
     index.method == "btree"
         && !index.partial
-        && usage.is_some_and(|usage| index.blocks_fetched < usage.inserted)
+        && inserted.is_some_and(|inserted| index.blocks_fetched < inserted)
 }
 
 fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Finding {
@@ -181,24 +192,14 @@ fn with_removal(finding: Finding, postgres: &Postgres, unused: &[&Index]) -> Fin
         .take(LISTED)
         .filter(|index| !is_younger(index, postgres));
     old.fold(finding, |finding, index| {
-        let name = name(index);
         finding
-            .statement(statement(
-                format!("SELECT pg_get_indexdef({}::regclass)", literal(&name)),
-                "keep what it prints: that is the way back",
+            .statement(removal::definition(index))
+            .statement(removal::dropped(
+                index,
+                "where it is not new, and no replica and no report that is still to run needs it",
+                "plans that would use it are slow until it is built again",
             ))
-            .statement(
-                statement(
-                    format!("DROP INDEX CONCURRENTLY {name}"),
-                    "where it is not new, and no replica and no report that is still to run needs it",
-                )
-                .costing("plans that would use it are slow until it is built again"),
-            )
     })
-}
-
-fn name(index: &Index) -> String {
-    qualified(&index.schema, &index.name)
 }
 
 #[cfg(test)]
@@ -208,7 +209,8 @@ mod tests {
         finding, healthy, not_applicable, ok, postgres, unknown, with_statistics_of_days,
     };
     use dbdyno_model::postgres::{
-        Cover, Index, Indexes, Promotion, ReplicationRole, Table, TableUsage,
+        Cover, Index, IndexParts, Indexes, PartitionedIndex, Promotion, ReplicationRole, Table,
+        TableUsage,
     };
     use dbdyno_model::{Fact, Facts};
 
@@ -221,6 +223,14 @@ mod tests {
             size_bytes: mib << 20,
             valid: true,
             ..Index::default()
+        }
+    }
+
+    fn parts(bound: bool) -> IndexParts {
+        IndexParts {
+            indexes: 12,
+            inserted: 1000,
+            bound,
         }
     }
 
@@ -286,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_enforces_or_serves_something_is_never_listed() {
-        let change: [fn(&mut Index); 10] = [
+        let change: [fn(&mut Index); 11] = [
             |index| index.scans = 1,
             |index| index.valid = false,
             |index| index.unique = true,
@@ -297,6 +307,7 @@ mod tests {
             |index| index.partition = true,
             |index| index.supports_foreign_key = true,
             |index| index.has_expressions = true,
+            |index| index.parts = Some(parts(true)),
         ];
         for change in change {
             let mut index = unused("i", 300);
@@ -314,12 +325,45 @@ mod tests {
         short.covered_by = Some(Cover {
             index: "by_customer_date".into(),
             duplicate: false,
+            part_of: None,
         });
         let long = unused("by_customer_date", 300);
         ok(&RULE, &with(45.0, vec![short.clone(), long.clone()]));
         short.table = "invoices".into();
         let found = finding(&RULE, &with(45.0, vec![short, long]));
         assert!(found.message.contains("by_customer_date"));
+    }
+
+    #[test]
+    fn a_partitioned_index_is_dropped_as_a_whole_where_it_is_old_enough() {
+        let mut whole = unused("by_day", 300);
+        whole.parts = Some(parts(false));
+        whole.blocks_fetched = 5000;
+        let found = finding(&RULE, &with(45.0, vec![whole.clone()]));
+        assert_eq!(found.statements[1].sql, "DROP INDEX public.by_day");
+        insta::assert_snapshot!(found.evidence[1].value, @"300 MiB, its parts on 12 partitions together");
+        whole.blocks_fetched = 10;
+        let found = finding(&RULE, &with(45.0, vec![whole]));
+        assert_eq!(found.statements, []);
+    }
+
+    /// A partition's own index is superfluous beside a part of one that no partition scanned.
+    #[test]
+    fn nor_is_one_a_part_of_which_is_to_serve_in_place_of_another() {
+        let mut whole = unused("by_customer", 300);
+        whole.parts = Some(parts(false));
+        let mut own = unused("orders_2026_again", 200);
+        own.table = "orders_2026".into();
+        own.scans = 1000;
+        own.covered_by = Some(Cover {
+            index: "orders_2026_customer_idx".into(),
+            duplicate: true,
+            part_of: Some(PartitionedIndex {
+                schema: "public".into(),
+                name: "by_customer".into(),
+            }),
+        });
+        ok(&RULE, &with(45.0, vec![own, whole]));
     }
 
     #[test]

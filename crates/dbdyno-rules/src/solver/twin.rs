@@ -308,10 +308,7 @@ mod tests {
     #[test]
     fn a_twin_has_what_every_session_of_the_database_has_and_not_what_our_role_has() {
         let mut facts = healthy();
-        for (name, source) in [
-            ("random_page_cost", "database"),
-            ("enable_seqscan", "user"),
-        ] {
+        for (name, source) in [("random_page_cost", "database"), ("enable_seqscan", "user")] {
             let server = facts.postgres.as_mut().unwrap();
             let setting = server.settings.get_mut(name).unwrap();
             setting.instead = Some(dbdyno_model::postgres::Instead {

@@ -1,8 +1,11 @@
 //! Which indexes are worth reading in full, and how many there are of each kind.
 
+use std::collections::BTreeMap;
+
 use ::postgres::{Client, Error, Row};
 use dbdyno_model::postgres::Indexes;
 
+use super::index_parts::{self, Parts};
 use super::reader::count;
 
 /// Those to be read in full, in the same order in each list, and all indexes in numbers.
@@ -12,6 +15,8 @@ pub(super) struct Picked {
     /// Another index that does all that this one does.
     pub(super) covers: Vec<Option<u32>>,
     pub(super) duplicates: Vec<bool>,
+    /// Of all partitioned indexes, picked or not.
+    pub(super) parts: BTreeMap<u32, Parts>,
     pub(super) all: Indexes,
 }
 
@@ -21,26 +26,35 @@ pub(super) struct Picked {
 /// can be compared from the left. What a node tree says of its place in a command is cut out of it
 /// before. Those of one key serve the same scans alike where the method is btree or hash (403 and 405),
 /// while options of others decide how well: pages a range of BRIN, the length of a signature, the lists
-/// of vectors. What is kept of every index is narrow, so that sorting tens of thousands fits into
-/// work_mem.
+/// of vectors. A partitioned index stands for its parts, whose pages and scans are given with it, and is
+/// left out where all pages are summed up or ordered. What is kept of every index is narrow, so that
+/// sorting tens of thousands fits into work_mem.
 const SQL: &str = "WITH constrained AS MATERIALIZED (
     SELECT DISTINCT conindid FROM pg_constraint WHERE conindid <> 0
 ), i AS MATERIALIZED (
     SELECT x.indexrelid, x.indrelid, x.indkey[0] AS first_column,
-        c.relam, c.relpages, c.relispartition, x.indisunique,
+        c.relam, c.relpages::int8 AS relpages, c.relispartition, x.indisunique,
         x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident, x.indisclustered,
         x.indisvalid AND x.indisready AND x.indislive AS is_valid,
-        pg_stat_get_numscans(x.indexrelid) AS scans
+        pg_stat_get_numscans(x.indexrelid) AS scans, false AS is_partitioned, false AS is_bound
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
     WHERE c.relkind = 'i' AND x.indrelid >= 16384 AND c.relpersistence <> 't'
         AND c.relnamespace <> 'pg_toast'::regnamespace
+    UNION ALL
+    SELECT x.indexrelid, x.indrelid, x.indkey[0], c.relam, p.pages, false, x.indisunique,
+        x.indisprimary, x.indisexclusion, x.indimmediate, x.indisreplident, x.indisclustered,
+        x.indisvalid AND x.indisready AND x.indislive, p.scans, true, p.is_bound
+    FROM unnest($1::oid[], $2::int8[], $3::int8[], $4::bool[])
+            AS p (indexrelid, pages, scans, is_bound)
+        JOIN pg_index x ON x.indexrelid = p.indexrelid
+        JOIN pg_class c ON c.oid = x.indexrelid
 ), crowded AS MATERIALIZED (
     SELECT indrelid, relam, first_column FROM i
     GROUP BY indrelid, relam, first_column HAVING count(*) > 1
 ), unused AS NOT MATERIALIZED (
     SELECT indexrelid, relpages FROM i
     WHERE scans = 0 AND is_valid AND NOT indisunique AND NOT indisexclusion
-        AND NOT indisreplident AND NOT indisclustered AND NOT relispartition
+        AND NOT indisreplident AND NOT indisclustered AND NOT relispartition AND NOT is_bound
 ), shapes AS MATERIALIZED (
     SELECT i.*, CASE WHEN x.indnkeyatts = x.indnatts THEN x.indkey::text
             ELSE array_to_string((x.indkey::int2[])[0:x.indnkeyatts - 1], ' ') END || ' ' AS keys,
@@ -76,7 +90,7 @@ const SQL: &str = "WITH constrained AS MATERIALIZED (
         AND b.first_column = a.first_column AND b.indexrelid <> a.indexrelid
         JOIN pg_am m ON m.oid = a.relam
     WHERE NOT a.is_constrained AND NOT a.indisreplident AND NOT a.indisclustered
-        AND NOT a.relispartition AND b.parameters = a.parameters
+        AND NOT a.relispartition AND NOT a.is_bound AND b.parameters = a.parameters
         AND starts_with(b.keys, a.keys) AND starts_with(b.classes, a.classes)
         AND starts_with(b.collations, a.collations) AND starts_with(b.directions, a.directions)
         AND b.predicate = a.predicate
@@ -90,15 +104,17 @@ const SQL: &str = "WITH constrained AS MATERIALIZED (
     ORDER BY a.indexrelid, length(b.keys) DESC, b.worth DESC, b.indexrelid
 ), totals AS MATERIALIZED (
     SELECT count(*) AS all_indexes, count(*) FILTER (WHERE NOT is_valid) AS all_invalid,
-        (sum(relpages::int8) * current_setting('block_size')::int8)::int8 AS all_bytes,
+        (coalesce(sum(relpages) FILTER (WHERE NOT is_partitioned), 0)
+            * current_setting('block_size')::int8)::int8 AS all_bytes,
         (SELECT count(*) FROM unused) AS all_unused,
-        (SELECT (coalesce(sum(relpages::int8), 0)
+        (SELECT (coalesce(sum(relpages), 0)
             * current_setting('block_size')::int8)::int8 FROM unused) AS all_unused_bytes,
         (SELECT count(*) FROM covers) AS all_redundant
     FROM i
 ), picked AS (
     (SELECT indexrelid FROM i WHERE NOT is_valid ORDER BY relpages DESC, indexrelid LIMIT 50)
-    UNION (SELECT indexrelid FROM i ORDER BY relpages DESC, indexrelid LIMIT 100)
+    UNION (SELECT indexrelid FROM i WHERE NOT is_partitioned
+        ORDER BY relpages DESC, indexrelid LIMIT 100)
     UNION (SELECT indexrelid FROM unused ORDER BY relpages DESC, indexrelid LIMIT 50)
     UNION (SELECT c.indexrelid FROM covers c JOIN i ON i.indexrelid = c.indexrelid
         ORDER BY i.relpages DESC, c.indexrelid LIMIT 50)
@@ -107,8 +123,16 @@ SELECT p.indexrelid, v.cover, coalesce(v.is_duplicate, false) AS is_duplicate, t
 FROM picked p LEFT JOIN covers v ON v.indexrelid = p.indexrelid CROSS JOIN totals";
 
 pub(super) fn read(client: &mut Client, version: u32) -> Result<Picked, Error> {
-    let mut picked = Picked::default();
-    for row in &client.query(&sql(version), &[])? {
+    let mut picked = Picked {
+        parts: index_parts::read(client)?,
+        ..Picked::default()
+    };
+    let partitioned: Vec<u32> = picked.parts.keys().copied().collect();
+    let pages: Vec<i64> = picked.parts.values().map(|parts| parts.pages).collect();
+    let scans: Vec<i64> = picked.parts.values().map(|parts| parts.scans).collect();
+    let bound: Vec<bool> = picked.parts.values().map(|parts| parts.is_bound).collect();
+    let rows = client.query(&sql(version), &[&partitioned, &pages, &scans, &bound])?;
+    for row in &rows {
         picked.oids.push(row.try_get("indexrelid")?);
         picked.covers.push(row.try_get("cover")?);
         picked.duplicates.push(row.try_get("is_duplicate")?);

@@ -13,8 +13,8 @@ use super::reader::{Reader, Subject};
 type Settings = BTreeMap<String, Setting>;
 
 const EVERYONE: Subject = Subject::new("postgres.overridden", "pg_db_role_setting");
-const LINES: Subject = Subject::new("postgres.overridden", "pg_file_settings")
-    .granted_by(files::SUBJECT.grant());
+const LINES: Subject =
+    Subject::new("postgres.overridden", "pg_file_settings").granted_by(files::SUBJECT.grant());
 const COMMAND_LINE: Subject = Subject::new("postgres.overridden", "postmaster.opts");
 
 /// What each connection of ours has, and what no server has for everyone.

@@ -7,6 +7,7 @@ use dbdyno_model::Fact;
 use dbdyno_model::postgres::{Table, TableTotals, TableUsage};
 
 use super::error::CollectError;
+use super::partitions;
 use super::reader::{Reader, Subject, count, count_or_none};
 use super::sizes;
 use super::text::text;
@@ -119,6 +120,7 @@ ORDER BY schema_name, table_name";
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Fact<Found>, CollectError> {
     reader.read(&SUBJECT, |client, version| {
         let mut found = read_found(client, version)?;
+        partitions::add(client, &mut found.totals)?;
         let oids: Vec<u32> = found.oids().collect();
         let sizes = sizes::read(client, sizes::Of::All, &oids)?;
         for ((_, table), size) in found.listed.iter_mut().zip(sizes) {
@@ -172,6 +174,7 @@ fn decode_totals(row: &Row) -> Result<TableTotals, Error> {
         due_for_vacuum: count(row.try_get("all_due")?),
         without_primary_key: count(row.try_get("all_without_key")?),
         excluded_from_autovacuum: count(row.try_get("all_excluded")?),
+        ..TableTotals::default()
     })
 }
 

@@ -42,3 +42,33 @@ fn options_of_methods_that_decide_how_well_they_serve_are_compared() {
         assert_eq!(names, ["ordered"]);
     }
 }
+
+/// What `ADD PRIMARY KEY USING INDEX` refuses beside one that it takes.
+const UNIQUE: &str = "CREATE TABLE u (a int, b text); \
+     CREATE UNIQUE INDEX takes ON u (a, b); \
+     CREATE UNIQUE INDEX backwards ON u (a DESC); \
+     CREATE UNIQUE INDEX collated ON u (b COLLATE \"C\"); \
+     CREATE UNIQUE INDEX patterns ON u (b text_pattern_ops)";
+
+#[test]
+fn what_a_primary_key_cannot_take_over_is_told() {
+    for binaries in every_major() {
+        let major = binaries.version.major;
+        let running = Running::start(binaries, &[("autovacuum", "off")]);
+        running.client().batch_execute(UNIQUE).unwrap();
+        if major >= 15 {
+            let distinct = "CREATE UNIQUE INDEX one_null ON u (b) NULLS NOT DISTINCT";
+            running.client().batch_execute(distinct).unwrap();
+        }
+        let told = facts(&mut running.client());
+        let listed = &told.indexes.value().unwrap().listed;
+        assert_eq!(listed.len(), if major >= 15 { 5 } else { 4 });
+        for index in listed {
+            let sql = format!("ALTER TABLE u ADD PRIMARY KEY USING INDEX {}", index.name);
+            let mut client = running.client();
+            client.batch_execute("BEGIN").unwrap();
+            let is_taken = client.batch_execute(&sql).is_ok();
+            assert_eq!(index.fit_for_key, Some(is_taken), "{}", index.name);
+        }
+    }
+}

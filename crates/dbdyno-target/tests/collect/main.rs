@@ -4,6 +4,7 @@
 mod ages;
 mod covers;
 mod hostile;
+mod partitions;
 mod replication;
 mod state;
 mod unprivileged;

@@ -7,6 +7,7 @@ mod carried;
 mod faults;
 mod hanging;
 mod here;
+mod partitions;
 mod password_command;
 mod planted;
 mod privacy;

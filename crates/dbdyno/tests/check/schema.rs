@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{Setup, finding, findings};
 
 /// The statements that a finding gives, in their order.
-fn sql(finding: &Value) -> Vec<&str> {
+pub(crate) fn sql(finding: &Value) -> Vec<&str> {
     let steps = finding["steps"].as_array().unwrap().iter();
     steps
         .flat_map(|step| step["ways"].as_array().unwrap())
