@@ -68,7 +68,9 @@ fn what_a_primary_key_cannot_take_over_is_told() {
             let mut client = running.client();
             client.batch_execute("BEGIN").unwrap();
             let is_taken = client.batch_execute(&sql).is_ok();
-            assert_eq!(index.fit_for_key, Some(is_taken), "{}", index.name);
+            // 15 still takes what 16 and later refuse.
+            let is_fit = is_taken && index.name != "one_null";
+            assert_eq!(index.fit_for_key, Some(is_fit), "{major}: {}", index.name);
         }
     }
 }

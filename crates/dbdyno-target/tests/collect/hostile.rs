@@ -49,9 +49,10 @@ fn traps_in_the_search_path_are_not_stepped_on() {
         let tables = told.tables.value().unwrap();
         assert_eq!(tables.len(), 1, "{tables:?}");
         assert_eq!(tables[0].name, "pg_settings");
-        // What the role has set is told, and given back.
-        let path = &told.setting("search_path").unwrap().value;
-        assert_eq!(path, "public, pg_catalog");
+        // What the role has set is told beside what the server has, and given back.
+        let path = told.setting("search_path").unwrap();
+        assert_eq!(path.value, "\"$user\", public");
+        assert_eq!(path.instead.as_ref().unwrap().value, "public, pg_catalog");
         let row = client.query_one("SHOW search_path", &[]).unwrap();
         assert_eq!(row.get::<_, &str>(0), "public, pg_catalog");
 
@@ -83,10 +84,9 @@ fn a_standby_is_read_whose_roles_ask_for_what_it_refuses() {
         assert!(client.query_one("SELECT 1", &[]).is_err());
         let told = facts(&mut client);
         assert_eq!(told.role.get(), Some(ReplicationRole::Standby));
-        assert_eq!(
-            told.setting("default_transaction_isolation").unwrap().value,
-            "serializable"
-        );
+        let isolation = told.setting("default_transaction_isolation").unwrap();
+        assert_eq!(isolation.value, "read committed");
+        assert_eq!(isolation.instead.as_ref().unwrap().value, "serializable");
         assert!(told.tables.value().is_some() && told.waits.value().is_some());
         assert!(granted(&mut client).unwrap().is_superuser);
     }
