@@ -2,8 +2,8 @@
 //!
 //! ## What it finds
 //! Archiving that fails now, or that is on with nothing to do it (both critical, but a failure only
-//! where the last success is more than ten minutes old or there was none); or more complete segments
-//! waiting than `max_wal_size` holds.
+//! where it never succeeded, or where the last success is more than ten minutes old and more than one
+//! segment waits); or more complete segments waiting than `max_wal_size` holds.
 //!
 //! ## Why it matters
 //! What is not archived cannot be recovered to, and the server keeps every segment until it is: the
@@ -73,10 +73,12 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 .to_owned(),
         )
     } else if is_failing(archiver) {
-        // The server tries again after a minute, and most of what fails once is over by then.
+        // The server tries again after a minute, and most of what fails once is over by then. Where little
+        // is written the last success is old anyway, and a single segment waits.
+        let waits = archiver.waiting.is_none_or(|segments| segments > 1);
         let is_lasting = archiver
             .last_archived_s
-            .is_none_or(|seconds| seconds > LASTING_S);
+            .is_none_or(|seconds| seconds > LASTING_S && waits);
         let severity = if is_lasting {
             Severity::Critical
         } else {
@@ -191,6 +193,12 @@ mod tests {
         let once = finding(&RULE, &archiving("(hidden)", last(Some(90.0), Some(5.0))));
         assert_eq!(once.severity, Severity::Warn, "it may be over in a minute");
         assert!(once.message.ends_with("was 90 seconds ago"));
+        let quiet = Archiver {
+            waiting: Some(1),
+            ..last(Some(36_000.0), Some(5.0))
+        };
+        let quiet = finding(&RULE, &archiving("(hidden)", quiet));
+        assert_eq!(quiet.severity, Severity::Warn);
     }
 
     #[test]

@@ -88,11 +88,14 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
         return Ok(Outcome::Ok);
     };
     let origin = &postgres.foreign_keys.origin;
+    let lacks = match hurt.iter().any(|key| key.partly_indexed) {
+        true => "no index on all of the columns",
+        false => "no index",
+    };
     // Those that are partly indexed come last.
-    let (lacks, looked) = if worst.partly_indexed {
-        ("no index on all of their columns", "searched a part of")
-    } else {
-        ("no index", "scanned")
+    let looked = match worst.partly_indexed {
+        true => "searched a part of",
+        false => "scanned",
     };
     let age_s = primary_age_s(postgres);
     let is_costly = |key: &&UnindexedForeignKey| {
@@ -257,7 +260,7 @@ mod tests {
         part.partly_indexed = true;
         let found = finding(&RULE, &with(vec![part.clone()]));
         assert_eq!(found.severity, Severity::Info);
-        insta::assert_snapshot!(found.message, @r#"1 foreign key of large tables has no index on all of their columns: 12 thousand rows deleted from public.orders each searched a part of public."Lines" (900 MiB)"#);
+        insta::assert_snapshot!(found.message, @r#"1 foreign key of large tables has no index on all of the columns: 12 thousand rows deleted from public.orders each searched a part of public."Lines" (900 MiB)"#);
         let found = finding(&RULE, &with(vec![part, key("none", Some(200), 5)]));
         assert_eq!(found.severity, Severity::Warn);
         assert!(found.message.contains("5 rows"), "{}", found.message);
