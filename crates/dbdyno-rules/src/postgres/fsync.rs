@@ -55,7 +55,7 @@ fn assess(facts: &Facts) -> Result<Outcome, Outcome> {
                 value("on"),
                 "a power cut must not corrupt the database",
             )
-            .giving_up("time: commits and checkpoints take as long as the disk does"),
+            .giving_up("time, since commits and checkpoints wait for the disk"),
         )
         .host_action(
             "once fsync is on: sync on the server's machine, since what was written before is asked of no disk again",
