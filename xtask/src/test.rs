@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
         }
     };
     let result = if arguments.is_empty() {
-        programs::run(&prepare)
-            .and_then(|()| command::cargo(&["test", "--workspace", "--doc", "--quiet"]))
+        command::cargo(&["test", "--workspace", "--doc", "--quiet"])
+            .and_then(|()| programs::run(&prepare))
     } else {
         let mut test = command::cargo_command();
         test.args(["test", "--workspace", "--no-fail-fast"]);
