@@ -49,5 +49,5 @@ pub use quote::shell_word;
 pub use rules::{catalogue_page, rule_page};
 pub use runs::{Listed, runs_page};
 pub use style::Style;
-pub use text::{DEFAULT_WIDTH, hang};
+pub use text::{DEFAULT_WIDTH, clean, hang};
 pub use verdict::{price_of_safety, verdict_page, verdict_sentence};

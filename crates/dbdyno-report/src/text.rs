@@ -28,7 +28,8 @@ pub(crate) fn narrow_page_width(width: usize) -> usize {
 }
 
 /// Text without control characters: what comes out of a document must not steer a terminal.
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     text.chars()
         .map(|char| if char.is_control() { ' ' } else { char })
         .collect()

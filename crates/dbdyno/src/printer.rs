@@ -168,8 +168,8 @@ impl Printer {
 
 /// A message may hold words of a server or of a file, and those must not steer the terminal.
 pub(crate) fn plain(text: &str) -> String {
-    let shown = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
-    text.chars().map(shown).collect()
+    let lines: Vec<String> = text.split('\n').map(dbdyno_report::clean).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
